@@ -291,21 +291,25 @@ def _read_fields(
     for one in reader.fields:
         run.progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
     columns = reader.columns(notes.add)
-    if right is not None and learns:
-        columns = _leave_out_row_numbers(columns, len(left), run.settings, notes)
+    if learns:
+        columns = _leave_out_row_numbers(columns, None if right is None else len(left), run.settings, notes)
     nicknames = run.settings.nicknames
     if nicknames is not None and all(column.kind != "person" for column in columns):
         notes.add(f"--nicknames {nicknames.source} has no effect: no field is of kind person")
     return replace(run, settings=replace(run.settings, fields=tuple(reader.fields))), columns
 
 
-def _leave_out_row_numbers(columns: list[Column], split: int, settings: LinkSettings, notes: Notes) -> list[Column]:
+def _leave_out_row_numbers(
+    columns: list[Column], split: int | None, settings: LinkSettings, notes: Notes
+) -> list[Column]:
+    """The columns without row numbers; `split` is where the right table starts."""
     given = {field.name for field in settings.fields if field.kind}
     left_out = [name for name in find_row_numbers(columns, split) if name not in given]
+    whose = "the table" if split is None else "each table"
     for name in left_out:
         notes.add(
-            f"{name} is not compared: each table seems to number its own records, since those with the same number "
-            f"have no more in common than others ({name}:code compares it all the same)"
+            f"{name} is not compared: it seems to number the records of {whose}, since those with the same number, if "
+            f"any, have no more in common than others ({name}:code compares it all the same)"
         )
     return [column for column in columns if column.name not in left_out]
 

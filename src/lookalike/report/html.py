@@ -172,7 +172,7 @@ def show_interval(low: float | None, high: float | None) -> str:
 
     Examples
     --------
-    >>> show_interval(0.953, 0.99), show_interval(0.775, 0.99066), show_interval(0.0012, 0.99966), show_interval(None, 1)
+    >>> show_interval(0.953, 0.99), show_interval(0.775, 0.99066), show_interval(0.0012, 0.9997), show_interval(None, 1)
     ('95.3% to 99%', '78% to 99%', '<1% to >99%', '')
     """
     if low is None or high is None:

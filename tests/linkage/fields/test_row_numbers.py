@@ -77,3 +77,13 @@ def test_without_another_field_nothing_is_known():
 def test_records_that_are_all_alike_confirm_nothing():
     columns = make_columns(NUMBERS["consecutive"], 0)
     assert find_row_numbers([column("name", "text", ["same"] * 400), columns[1]], 200) == []
+
+
+@pytest.mark.parametrize(("shared", "again", "found"), [(0, 0, ["no"]), (60, 0, ["no"]), (60, 60, []), (60, 5, [])])
+def test_numbers_of_one_table_are_found_unless_records_share_them(shared, again, found):
+    """The first records are there twice; some of these have the same number."""
+    numbers = [
+        str(n if n < 1000 or n - 1000 >= again else n - 1000) for n in [*range(1000), *range(1000, 1000 + shared)]
+    ]
+    names = [f"word{n} word{n * n % 997}" for n in [*range(1000), *range(shared)]]
+    assert find_row_numbers([column("name", "text", names), column("no", "code", numbers)], None) == found

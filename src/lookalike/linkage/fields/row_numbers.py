@@ -1,7 +1,7 @@
-"""Recognise numbers that each of two tables gives to its own records, such as row numbers: equal ones mean nothing.
+"""Recognise numbers that a table gives to its own records, such as row numbers: equal or similar ones mean nothing.
 
-They look like an identifier that both tables share: every number occurs once in a table, and in the other one, too. A
-shared identifier is confirmed by the other fields; row numbers are not.
+Those of two tables look like an identifier that both share: every number occurs once in a table, and in the other one,
+too. A shared identifier is confirmed by the other fields; row numbers are not.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ DENSE = 2.0
 TAIL = 0.02
 """The share of the smallest and of the greatest numbers that may be anything."""
 SAMPLE = 1_000
-"""Pairs with equal numbers that are examined."""
-ENOUGH = 10
-"""With fewer such pairs, there is nothing to confirm: the tables use different ranges of numbers."""
+"""Pairs with equal numbers, and random pairs, that are examined."""
 RARE = 0.95
-"""Two records are alike if they have more in common than this share of the pairs with different numbers."""
+"""Two records are alike if they have more in common than this share of random pairs."""
 CONFIRMED = 0.5
 """Equal numbers mean something if more than this share of the records that have them are alike."""
 
 
-def find_row_numbers(columns: Sequence[Column], split: int) -> list[str]:
-    """The fields that hold numbers which each table gives to its own records; the right table starts at `split`.
+def find_row_numbers(columns: Sequence[Column], split: int | None) -> list[str]:
+    """The fields that hold numbers which each table gives to its own records.
+
+    The right table starts at record `split`; None for one table.
 
     Examples
     --------
@@ -50,22 +50,21 @@ def find_row_numbers(columns: Sequence[Column], split: int) -> list[str]:
     >>> [find_row_numbers([numbers, Column("name", "text", codes, words)], 30) for codes in (names, same)]
     [['no'], []]
     """
-    numbered = [column for column in columns if _is_numbered(column, split)]
+    tables = [slice(None)] if split is None else [slice(split), slice(split, None)]
+    numbered = [column for column in columns if column.kind in NUMBERED and _is_numbered(column, tables)]
     others = [column for column in columns if column not in numbered]
     if not others:
         return []
-    return [column.name for column in numbered if not _is_confirmed(column, others, split)]
+    return [column.name for column in numbered if not _is_confirmed(column, others, tables)]
 
 
-def _is_numbered(column: Column, split: int) -> bool:
+def _is_numbered(column: Column, tables: Sequence[slice]) -> bool:
     """Whether a field has consecutive numbers in each table, nearly all of them different."""
-    if column.kind not in NUMBERED:
-        return False
     numbered = to_numpy(pc.cast(pc.match_substring_regex(column.values, ONE_NUMBER), pa.int8())) == 1
     numbers = np.full(len(column.values), -1, np.int64)
     digits = pc.replace_substring_regex(pc.filter(column.values, to_arrow(numbered)), "[^0-9]+", "")
     numbers[numbered] = to_numpy(pc.cast(digits, pa.int64()))
-    return all(_are_consecutive(numbers[codes[codes >= 0]]) for codes in (column.codes[:split], column.codes[split:]))
+    return all(_are_consecutive(numbers[codes[codes >= 0]]) for codes in (column.codes[table] for table in tables))
 
 
 def _are_consecutive(numbers: Int64) -> bool:
@@ -84,26 +83,27 @@ def _are_consecutive(numbers: Int64) -> bool:
     return bool(high - low <= DENSE * step * (1 - 2 * TAIL) * len(known))
 
 
-def _is_confirmed(column: Column, others: Sequence[Column], split: int) -> bool:
-    """Whether records with equal numbers have more in common than records with different ones."""
-    left, right = _equal_pairs(column, split)
-    if len(left) < ENOUGH:
-        return False
-    drawn = np.random.default_rng(1).permutation(len(left))[:SAMPLE]
-    left, right = left[drawn], right[drawn]
-    equal, different = (_in_common(others, left, some) for some in (right, np.roll(right, 1)))
-    usual = float(np.quantile(different, RARE))
-    return usual >= 1 or bool((equal > usual).mean() > CONFIRMED)  # if all have everything in common, it is unknown
+def _is_confirmed(column: Column, others: Sequence[Column], tables: Sequence[slice]) -> bool:
+    """Whether records with equal numbers have more in common than random ones; if there are none, they have not."""
+    draw = np.random.default_rng(1)
+    every = np.arange(len(column))
+    left, right = _equal_pairs(column, every[tables[0]], every[tables[-1]])
+    drawn = draw.permutation(len(left))[:SAMPLE]
+    equal = _in_common(others, left[drawn], right[drawn])
+    usual = np.quantile(
+        _in_common(others, *(draw.choice(every[some], SAMPLE) for some in (tables[0], tables[-1]))), RARE
+    )
+    return usual >= 1 or bool(len(equal) and (equal > usual).mean() > CONFIRMED)  # if all are alike, it is unknown
 
 
-def _equal_pairs(column: Column, split: int) -> tuple[Int64, Int64]:
-    """The records of both tables with equal values, one of each table per value."""
+def _equal_pairs(column: Column, left: Int64, right: Int64) -> tuple[Int64, Int64]:
+    """Different records with equal values, one of `left` and one of `right` per value."""
     places = np.full((2, len(column.values)), -1, np.int64)
-    for side, records in zip(places, (np.arange(split), np.arange(split, len(column)))):
+    for side, records in zip(places, (left, right[::-1])):  # in one table, the last and the first record with a value
         known: Bool = column.codes[records] >= 0
         side[column.codes[records[known]]] = records[known]
-    left, right = places[:, (places >= 0).all(axis=0)]
-    return left, right
+    first, second = places[:, (places >= 0).all(axis=0) & (places[0] != places[1])]
+    return first, second
 
 
 def _in_common(columns: Sequence[Column], left: Int64, right: Int64) -> Float64:
