@@ -90,9 +90,8 @@ def _is_confirmed(column: Column, others: Sequence[Column], tables: Sequence[sli
     left, right = _equal_pairs(column, every[tables[0]], every[tables[-1]])
     drawn = draw.permutation(len(left))[:SAMPLE]
     equal = _in_common(others, left[drawn], right[drawn])
-    usual = np.quantile(
-        _in_common(others, *(draw.choice(every[some], SAMPLE) for some in (tables[0], tables[-1]))), RARE
-    )
+    other = _in_common(others, *(draw.choice(every[some], SAMPLE) for some in (tables[0], tables[-1])))
+    usual = float(np.quantile(other, RARE))
     return usual >= 1 or bool(len(equal) and (equal > usual).mean() > CONFIRMED)  # if all are alike, it is unknown
 
 
