@@ -65,11 +65,12 @@ def _score_words(
         )
     made = WordWeights(
         evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows, single=single,
-        doubts=known.doubts, equal=known.equal,
+        doubts=known.doubts, equal=known.equal, left_over=known.left_over,
     )  # fmt: skip
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
     score = score_rows(measured, known.weights, known.prior_bits)
     ends, common = (pairs.left, pairs.right), evidence.in_common(measured)
-    score += partner_bits(*ends, score, len(columns[0]), single, common, columns, known.equal)
+    left_over = known.left_over if single == "both" else ()
+    score += partner_bits(*ends, score, len(columns[0]), single, common, columns, known.equal, left_over)
     with np.errstate(over="ignore"):
         return Scores(made, score, 1 / (1 + np.exp2(-score)))

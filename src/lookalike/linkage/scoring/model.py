@@ -38,6 +38,8 @@ class KnownWords(NamedTuple):
     """Other estimates of chance (`WordWeights.doubts`)."""
     equal: tuple[float, ...] = ()
     """The least probabilities of pairs of equal records (`WordWeights.equal`)."""
+    left_over: tuple[tuple[float, float], ...] = ()
+    """The scales of the scores of records that are left (`WordWeights.left_over`)."""
 
 
 @frozen
@@ -105,7 +107,7 @@ def keep_scoring(scoring: Weights | Points | WordWeights, columns: Sequence[Colu
     features = [(columns[one.field].name, one.what) for one in scoring.features]
     return KnownWords(
         features, scoring.weights, scoring.prior_bits, scoring.expected, scoring.learned, scoring.rows, scoring.single,
-        scoring.doubts, scoring.equal,
+        scoring.doubts, scoring.equal, scoring.left_over,
     )  # fmt: skip
 
 
@@ -143,6 +145,7 @@ def _read_scoring(saved: dict[str, Any]) -> Weights | Points | KnownWords:
             saved.get("single", "both"),
             tuple((factor, shift) for factor, shift in saved.get("doubts", ())),
             tuple(saved.get("equal", ())),
+            tuple((factor, shift) for factor, shift in saved.get("left_over", ())),
         )
     others = Tree(tuple(saved["parents"]), tuple(np.array(table, np.float64) for table in saved["others"]))
     matches = tuple(np.array(table, np.float64) for table in saved["matches"])

@@ -68,7 +68,9 @@ def _refine_words(
 
     def score_pairs(weights: Float64, prior: float) -> tuple[Float64, Float64]:
         score = score_rows(measured, weights, prior)
-        return score, partner_bits(pairs.left, pairs.right, score, records, made.single, common, columns, made.equal)
+        return score, partner_bits(
+            pairs.left, pairs.right, score, records, made.single, common, columns, made.equal, made.left_over
+        )
 
     score, bits = score_pairs(weights, prior)
     # A better partner costs a pair a fixed number of bits, so such pairs say nothing about the scale of scores. A match

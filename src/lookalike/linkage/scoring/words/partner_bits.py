@@ -12,6 +12,7 @@ from lookalike.linkage.scoring.words.alone import stand_out
 from lookalike.linkage.scoring.words.best_partners import Best
 from lookalike.linkage.scoring.words.equal import are_equal, least_likely
 from lookalike.linkage.scoring.words.groups import stand_out_in_groups
+from lookalike.linkage.scoring.words.left_over import add_left_over
 from lookalike.linkage.scoring.words.weights import LIKELY, probability_of
 from lookalike.types import Float64, Int32
 
@@ -30,6 +31,7 @@ def partner_bits(
     common: Float64 | None = None,
     columns: Sequence[Column] = (),
     equal: Sequence[float] = (),
+    left_over: Sequence[tuple[float, float]] = (),
 ) -> Float64:
     """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has (unless one table).
 
@@ -41,7 +43,8 @@ def partner_bits(
 
     What other records are similar says nothing about two that are equal in all `columns`, or in a code that identifies
     them. So none of these pairs is less likely a match than such pairs are on average: in one table, according to these
-    scores, between two tables, according to `equal` (`WordWeights.equal`).
+    scores, between two tables, according to `equal` (`WordWeights.equal`). Best partners among the records that are
+    left once those with a clear match are set aside score as in `left_over` (`WordWeights.left_over`).
 
     Examples
     --------
@@ -64,7 +67,7 @@ def partner_bits(
     some = least > 0
     usual = np.clip(least[some], *LIKELY)
     bits[some] = np.maximum(bits[some], np.log2(usual / (1 - usual)) - score[some])
-    return bits
+    return add_left_over(left, right, score, bits, records, left_over)
 
 
 def _bits_alone(left: Int32, right: Int32, score: Float64, records: int, single: str, common: Float64) -> Float64:

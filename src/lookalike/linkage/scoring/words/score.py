@@ -19,6 +19,7 @@ from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alik
 from lookalike.linkage.scoring.words.alone import REPEATED, judge_groups, stand_out
 from lookalike.linkage.scoring.words.equal import judge_equal
 from lookalike.linkage.scoring.words.evidence import Evidence
+from lookalike.linkage.scoring.words.left_over import add_left_over, judge_left_over
 from lookalike.linkage.scoring.words.partner_bits import partner_bits
 from lookalike.linkage.scoring.words.several import estimate_single, find_single, judge_single
 from lookalike.linkage.scoring.words.weights import (
@@ -80,11 +81,12 @@ def score_words(
     estimate: Estimate | None = None
     common, equal = evidence.in_common(measured), 0.0
     shares: tuple[float, ...] = ()
+    within: tuple[Chance, Float32, Float32] | None = None
     if sizes[1] is None:
         judge, single = _judge_table(pairs, measured, evidence, common, records)
     else:
-        chance = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
-        judge, estimate, single = _judges(pairs, measured, evidence, common, *chance, run.settings.one_to_one)
+        within = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
+        judge, estimate, single = _judges(pairs, measured, evidence, common, *within, run.settings.one_to_one)
         shares, equal = judge_equal(
             columns, pairs.left, pairs.right, (sizes[0], sizes[1]), measured, evidence.features
         )  # fmt: skip
@@ -108,7 +110,13 @@ def score_words(
         evidence, factor * weights, factor * start + shift, max(equal, float(best.sum())), learned, tuple(notes),
         single=single, doubts=tuple(scale_scores(score[mutual], one) for one in others), equal=shares,
     )  # fmt: skip
-    score += partner_bits(pairs.left, pairs.right, score, records, single, common, columns, shares)
+    bits = partner_bits(pairs.left, pairs.right, score, records, single, common, columns, shares)
+    if within is not None and single == "both":
+        made = replace(made, left_over=judge_left_over(
+            pairs.left, pairs.right, score, bits, *within, made.weights, made.prior_bits
+        ))  # fmt: skip
+        bits = add_left_over(pairs.left, pairs.right, score, bits, records, made.left_over)
+    score += bits
     probability = probability_of(score)
     made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
     return Scores(made, score, probability)

@@ -85,6 +85,9 @@ class WordWeights:
     equal: tuple[float, ...] = ()
     """Between two tables, the least probability of a pair that is equal in all fields, and in each of them; 0 for a
     field that does not identify entities (`equal.judge_equal`)."""
+    left_over: tuple[tuple[float, float], ...] = ()
+    """Between two tables, factors and shifts that convert the scores of best partners among the records that are left
+    once those with a clear match are set aside, once or more (`left_over.judge_left_over`)."""
 
     @property
     def features(self) -> list[Feature]:

@@ -95,6 +95,14 @@ class Chance(NamedTuple):
             found.append(one)
         return found
 
+    def keep(self, records: Bool) -> tuple[Chance, Bool]:
+        """The pairs of some records only, which are numbered anew, and which pairs these are."""
+        some = records[self.left] & records[self.right]
+        number = (np.cumsum(records) - 1).astype(np.int32)
+        left, right = (number[ends[some]] for ends in (self.left, self.right))
+        sizes = int(records[: self.sizes[0]].sum()), int(records[self.sizes[0] :].sum())
+        return Chance(left, right, self.sampled[records], self.searched[records], sizes), some
+
     def within_each(self, score: Float64, single: str) -> Partners:
         """The best partner of each record within the table whose entities have one record: the one not `single`."""
         first = (self.left < self.sizes[0]) == (single == "right")
