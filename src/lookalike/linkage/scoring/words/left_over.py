@@ -20,7 +20,7 @@ from lookalike.types import Bool, Float32, Float64, Int32, Int64
 
 ROUNDS = 3
 """How often records are set aside; little is found from the second time on."""
-MOST = 0.5
+MOST = 0.6
 """The least share of the smaller table that must have a clear match."""
 
 Scale = tuple[float, float]
