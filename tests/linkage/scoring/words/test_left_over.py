@@ -48,30 +48,26 @@ def make_points(share, records=300, seed=1):
     apart = left < right
     inside = [np.concatenate([ends[apart], ends[apart] + records]) for ends in (left, right)]
     measured = np.concatenate([score(table, table)[apart] for table in tables])[:, None].astype(np.float32)
-    all_of_them = np.ones(2 * records, np.bool_)
-    chance = Chance(*inside, all_of_them, all_of_them, (records, records))
-    return left, right + records, score(*tables), chance, measured
+
+    def search(some):
+        """All pairs of these records within a table."""
+        kept = np.isin(inside, some).all(axis=0)
+        numbers = (np.searchsorted(some, ends[kept]).astype(np.int32) for ends in inside)
+        every = np.ones(len(some), np.bool_)
+        sizes = int((some < records).sum()), int((some >= records).sum())
+        return Chance(*numbers, every, every, sizes), measured[kept], np.zeros((1, 1), np.float32)
+
+    return left, right + records, score(*tables), search
 
 
 @pytest.mark.parametrize(("share", "rounds"), [(1.0, True), (0.2, False)])
 def test_nothing_is_left_to_link_if_few_records_have_a_match(share, rounds):
-    left, right, score, chance, measured = make_points(share)
+    left, right, score, search = make_points(share)
     match = (right - left == 300) & (left < share * 300)
     clear = match & (left % 3 > 0)  # one in three matches was not found
     bits = np.where(clear, 5.0, -50.0) - score
-    selves = np.zeros((1, 1), np.float32)
-    scales = judge_left_over(left, right, score, bits, chance, measured, selves, np.ones(1), 0.0)
+    scales = judge_left_over(left, right, score, bits, (300, 300), search, np.ones(1), 0.0)
     assert bool(scales) == rounds
+    assert not judge_left_over(left, right, score, bits, (300, 20_001), search, np.ones(1), 0.0)
     found = score + add_left_over(left, right, score, bits, 600, scales)
     assert (found[match & ~clear] >= 0).mean() > 0.9 if rounds else np.array_equal(found, score + bits)
-
-
-def test_pairs_of_some_records_are_numbered_anew():
-    chance = Chance(
-        np.array([0, 0, 3, 4], np.int32), np.array([1, 2, 4, 5], np.int32), np.arange(6) < 4, np.arange(6) > 0, (3, 3)
-    )
-    kept, pairs = chance.keep(np.array([True, False, True, False, True, True]))
-    assert pairs.tolist() == [False, True, False, True]
-    assert (kept.left.tolist(), kept.right.tolist(), kept.sizes) == ([0, 2], [1, 3], (2, 2))
-    assert kept.sampled.tolist() == [True, True, False, False]
-    assert kept.searched.tolist() == [False, True, True, True]

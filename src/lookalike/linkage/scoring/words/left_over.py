@@ -4,15 +4,17 @@ Two records that match are not each other's best partners if a variant of one of
 blue pen to a red one that is described in the same words. The variant usually has a match of its own. Without it, and
 without the variants within the tables, the pair may stand out from what is left.
 
-If few records have a match, hardly any of those that are left has one, and it is not worth the wrong links.
+If few records have a match, hardly any of those that are left has one, and it is not worth the wrong links. In large
+tables, records have few candidates, and those that are left may have none among each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lookalike.linkage.partners import LARGE
 from lookalike.linkage.scoring.words.best_partners import Best
 from lookalike.linkage.scoring.words.weights import CLEAR, estimate_two, judge_two, probability_of, scale_scores
 from lookalike.linkage.scoring.words.within import Chance
@@ -23,13 +25,19 @@ ROUNDS = 3
 MOST = 0.6
 """The least share of the smaller table that must have a clear match."""
 
+FEWEST = 5
+"""With fewer records left in a table, nothing is known about partners by chance."""
+
 Scale = tuple[float, float]
 """A factor and a shift that convert scores to bits."""
+Search = Callable[[Int64], tuple[Chance, Float32, Float32]]
+"""Takes the numbers of some records. Returns the pairs within the tables among these, their features, and those of some
+records compared with themselves."""
 
 
 def judge_left_over(
-    left: Int32, right: Int32, score: Float64, bits: Float64, chance: Chance, measured: Float32, selves: Float32,
-    weights: Float64, start: float,
+    left: Int32, right: Int32, score: Float64, bits: Float64, sizes: tuple[int, int], search: Search, weights: Float64,
+    start: float,
 ) -> tuple[Scale, ...]:  # fmt: skip
     """The scale of the scores of best partners among the records that are left, in each round.
 
@@ -37,31 +45,32 @@ def judge_left_over(
     ----------
     left, right, score, bits
         The pairs between the tables, their scores, and what is added because of other partners.
-    chance, measured
-        The pairs within the tables and their features.
-    selves
-        The features of some records compared with themselves.
+    sizes
+        The number of records in each table.
+    search
+        Finds the pairs within the tables among some records.
     weights, start
         What scores are computed from.
     """
     scales: list[Scale] = []
     likely = probability_of(score + bits)
-    if likely[likely >= CLEAR].sum() < MOST * min(chance.sizes):
+    if max(sizes) > LARGE or likely[likely >= CLEAR].sum() < MOST * min(sizes):
         return ()
     bits = bits.copy()
     while len(scales) < ROUNDS:
-        free = _free_records(left, right, score + bits, sum(chance.sizes))
-        some, (rest, inside) = free[left] & free[right], chance.keep(free)
-        if min(rest.sizes) < 2 or not some.any() or not inside.any():
+        free = _free_records(left, right, score + bits, sum(sizes))
+        some = free[left] & free[right]
+        if min(free[: sizes[0]].sum(), free[sizes[0] :].sum()) < FEWEST or not some.any():
             break
         number = (np.cumsum(free) - 1).astype(np.int32)
-        given = number[left[some]], number[right[some]], rest, measured[inside]
+        chance, measured, selves = search(np.flatnonzero(free))
+        given = number[left[some]], number[right[some]], chance, measured
         mutual, cautious = judge_two(*given)(score[some], weights, start)
         best = estimate_two(*given, selves)(score[some], weights, start, cautious)[0]
         if best.max() < CLEAR:
             break
         scales.append(scale_scores(score[some][mutual], best))
-        bits = add_left_over(left, right, score, bits, sum(chance.sizes), scales[-1:])
+        bits = add_left_over(left, right, score, bits, sum(sizes), scales[-1:])
     return tuple(scales)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -81,11 +82,10 @@ def score_words(
     estimate: Estimate | None = None
     common, equal = evidence.in_common(measured), 0.0
     shares: tuple[float, ...] = ()
-    within: tuple[Chance, Float32, Float32] | None = None
     if sizes[1] is None:
         judge, single = _judge_table(pairs, measured, evidence, common, records)
     else:
-        within = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
+        within = _measure_chance(texts, evidence, np.arange(records), sizes[0], each)
         judge, estimate, single = _judges(pairs, measured, evidence, common, *within, run.settings.one_to_one)
         shares, equal = judge_equal(
             columns, pairs.left, pairs.right, (sizes[0], sizes[1]), measured, evidence.features
@@ -111,9 +111,10 @@ def score_words(
         single=single, doubts=tuple(scale_scores(score[mutual], one) for one in others), equal=shares,
     )  # fmt: skip
     bits = partner_bits(pairs.left, pairs.right, score, records, single, common, columns, shares)
-    if within is not None and single == "both":
+    if sizes[1] is not None and single == "both":
+        search = partial(_measure_left_over, evidence, split=sizes[0], each=each)
         made = replace(made, left_over=judge_left_over(
-            pairs.left, pairs.right, score, bits, *within, made.weights, made.prior_bits
+            pairs.left, pairs.right, score, bits, (sizes[0], sizes[1]), search, made.weights, made.prior_bits
         ))  # fmt: skip
         bits = add_left_over(pairs.left, pairs.right, score, bits, records, made.left_over)
     score += bits
@@ -161,14 +162,25 @@ def _judged_scores(
 
 
 def _measure_chance(
-    texts: Texts, evidence: Evidence, sizes: tuple[int, int], each: Mapper
+    texts: Texts, evidence: Evidence, records: Int64, split: int, each: Mapper
 ) -> tuple[Chance, Float32, Float32]:
-    """The pairs within each of the two tables, their features, and those of some records compared with themselves."""
-    chance = Chance(*chance_pairs(texts, sizes[0], sum(sizes), each), sizes)
-    some = np.unique(np.linspace(0, sum(sizes) - 1, SELVES).astype(np.int32))
-    ends = (chance.left, chance.right), (some, some)
+    """The pairs within each of the two tables, their features, and those of some records compared with themselves.
+
+    `texts` are those of `records`, of which the ones below `split` belong to the left table.
+    """
+    sizes = int((records < split).sum()), int((records >= split).sum())
+    chance = Chance(*chance_pairs(texts, sizes[0], len(records), each), sizes)
+    some = np.unique(np.linspace(0, len(records) - 1, SELVES).astype(np.int64))
+    own = records.astype(np.int32)
+    ends = (own[chance.left], own[chance.right]), (own[some], own[some])
     pairs, selves = (evidence.measure(*both, evidence.levels_of(*both, each), each) for both in ends)
     return chance, pairs, selves
+
+
+def _measure_left_over(evidence: Evidence, records: Int64, split: int, each: Mapper) -> tuple[Chance, Float32, Float32]:
+    """The same for some of the records: each finds its partners among these."""
+    texts = Texts([column.take(records) for column in evidence.columns], each)
+    return _measure_chance(texts, evidence, records, split, each)
 
 
 def _judges(

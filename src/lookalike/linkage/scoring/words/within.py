@@ -22,7 +22,7 @@ import numpy as np
 from lookalike.linkage.scoring.words.best_partners import Best, Partners, best_two, second_leads
 from lookalike.types import Bool, Float64, Int32, Int64
 
-IN_GROUPS = 2.0
+IN_GROUPS = 3.0
 """Three or more records of a table are alike if leads between the tables are more than this many times as large."""
 MOSTLY = 0.7
 """If more than this share of the pairs between the tables are matches, nothing is known about the leads of others."""
@@ -94,14 +94,6 @@ class Chance(NamedTuple):
                 one = one._replace(partners=one.partners.shrink(_ratio(between[other], inside[known])))
             found.append(one)
         return found
-
-    def keep(self, records: Bool) -> tuple[Chance, Bool]:
-        """The pairs of some records only, which are numbered anew, and which pairs these are."""
-        some = records[self.left] & records[self.right]
-        number = (np.cumsum(records) - 1).astype(np.int32)
-        left, right = (number[ends[some]] for ends in (self.left, self.right))
-        sizes = int(records[: self.sizes[0]].sum()), int(records[self.sizes[0] :].sum())
-        return Chance(left, right, self.sampled[records], self.searched[records], sizes), some
 
     def within_each(self, score: Float64, single: str) -> Partners:
         """The best partner of each record within the table whose entities have one record: the one not `single`."""
