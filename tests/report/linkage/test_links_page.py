@@ -415,6 +415,8 @@ def test_records_made_of_words_are_explained_as_such() -> None:
     page = links_page(report)
     assert "two records with nothing in common" in page
     assert "a record has a more similar partner" in page
+    assert "no similar partner is left" not in page
+    assert "no similar partner is left" in links_page(replace(report, chosen=[replace(one, score=9.0)]))
     assert "log2(m / u)" not in page
     assert "rare value" not in page
     other = links_page(replace(report, model="levels"))

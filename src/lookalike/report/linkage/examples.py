@@ -127,7 +127,7 @@ def _waterfall(one: PairExample, report: LinkReport) -> Markup:
     if abs(rest) > _ROUNDING:
         # The chart must end at the given score, so whatever the fields do not explain gets its own row.
         picture = bar(scale, [(ends[-1], one.score, _kind(rest))], report.cut, above=True, below=True, title="rest")
-        rows.append(_row("rest", _explain_rest(report), picture, show_number(rest, sign=True)))
+        rows.append(_row("rest", _explain_rest(rest, report), picture, show_number(rest, sign=True)))
     chance = "" if one.probability is None else f"probability {show_share(one.probability)}"
     total = bar(scale, [(one.score, 0.0, "base")], report.cut, above=True, title="score")
     rows.append(_row("score", chance, total, show_number(one.score), "total"))
@@ -146,8 +146,13 @@ def _explain_prior(prior: float, report: LinkReport) -> str:
     return words if prior >= 0 or prior < -60 else f"{words}: one match in about {1 + 2.0**-prior:,.0f} pairs"
 
 
-def _explain_rest(report: LinkReport) -> str:
-    return "a record has a more similar partner" if report.model == "words" else "not explained by the fields"
+def _explain_rest(rest: float, report: LinkReport) -> str:
+    """What the fields do not explain, in words: records made of words are also judged by their other partners."""
+    if report.model != "words":
+        return "not explained by the fields"
+    if rest < 0:
+        return "a record has a more similar partner"
+    return "stands out: no similar partner is left, or all fields or a code are equal"
 
 
 def _row(name: str, words: str, picture: Markup, figure: str, kind: str | None = None) -> Markup:

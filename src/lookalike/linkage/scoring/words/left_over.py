@@ -16,7 +16,14 @@ import numpy as np
 
 from lookalike.linkage.partners import LARGE
 from lookalike.linkage.scoring.words.best_partners import Best
-from lookalike.linkage.scoring.words.weights import CLEAR, estimate_two, judge_two, probability_of, scale_scores
+from lookalike.linkage.scoring.words.weights import (
+    CLEAR,
+    LIKELY,
+    estimate_two,
+    judge_two,
+    probability_of,
+    scale_scores,
+)
 from lookalike.linkage.scoring.words.within import Chance
 from lookalike.types import Bool, Float32, Float64, Int32, Int64
 
@@ -27,6 +34,8 @@ MOST = 0.6
 
 FEWEST = 5
 """With fewer records left in a table, nothing is known about partners by chance."""
+CERTAIN = float(np.log2(LIKELY[1] / (1 - LIKELY[1])))
+"""The most bits of such a pair: scales are fitted to probabilities up to this."""
 
 Scale = tuple[float, float]
 """A factor and a shift that convert scores to bits."""
@@ -94,7 +103,7 @@ def add_left_over(
         places: Int64 = np.flatnonzero(free[left] & free[right])
         ends = left[places], right[places]
         chosen = places[Best.find(*ends, score[places], records).mutual(*ends)]
-        bits[chosen] = (factor - 1) * score[chosen] + shift
+        bits[chosen] = np.minimum(factor * score[chosen] + shift, CERTAIN) - score[chosen]
     return bits
 
 
