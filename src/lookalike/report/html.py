@@ -21,8 +21,6 @@ OURS = '<meta name="generator" content="lookalike '
 """The beginning of every page, by which pages of lookalike are recognised."""
 SMALLEST_SHARE = 1e-6
 """Smaller shares are shown only as smaller: no model has seen enough pairs to be sure to ten digits."""
-WIDE = 0.1
-"""Wider intervals are shown in whole percentages: their decimals mean nothing."""
 _VOID = {"col", "input", "meta"}
 # Not allowed in HTML or in UTF-8: control characters, lone surrogates, noncharacters.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -168,19 +166,24 @@ def show_about(share: float) -> str:
 
 
 def show_interval(low: float | None, high: float | None) -> str:
-    """An interval of shares, in whole percentages if it is wide; empty if unknown.
+    """An interval of shares; empty if unknown.
 
     Examples
     --------
-    >>> show_interval(0.953, 0.99), show_interval(0.775, 0.99066), show_interval(0.0012, 0.9997), show_interval(None, 1)
-    ('95.3% to 99%', '78% to 99%', '<1% to >99%', '')
+    >>> show_interval(0.95, 0.99), show_interval(None, 0.99)
+    ('95% to 99%', '')
     """
-    if low is None or high is None:
-        return ""
-    show = _show_roughly if high - low > WIDE else show_share
-    return f"{show(low)} to {show(high)}"
+    return "" if low is None or high is None else f"{show_share(low)} to {show_share(high)}"
 
 
-def _show_roughly(share: float) -> str:
-    """A share in whole percentages; only 0 and 1 themselves are 0% and 100%."""
-    return {"0%": "<1%", "100%": ">99%"}.get(f"{share:.0%}", f"{share:.0%}") if 0 < share < 1 else f"{share:.0%}"
+def show_roughly(low: float, high: float) -> str:
+    """A wide interval of shares, whose decimals mean nothing; only 0 and 1 themselves are 0% and 100%.
+
+    Examples
+    --------
+    >>> show_roughly(0.775, 0.99066), show_roughly(0.0012, 0.9997), show_roughly(0.0, 1.0)
+    ('78% to 99%', '<1% to >99%', '0% to 100%')
+    """
+    near = {"0%": "<1%", "100%": ">99%"}
+    rounded = [(f"{share:.0%}", 0 < share < 1) for share in (low, high)]
+    return " to ".join(near.get(shown, shown) if inside else shown for shown, inside in rounded)

@@ -369,7 +369,7 @@ def test_the_summary_states_the_findings_and_their_source() -> None:
     assert "customers_2019.csv (1,000,000 records) with " in said["Compared"]
     assert "by given_name and surname. 540 candidate pairs" in said["Compared"]
     assert said["Found"].startswith("98,765 links. The cut is at a score of 4: the lowest")
-    assert said["Precision"] == "About 92.5% (82% to 100%) of the pairs at or above the cut are matches."
+    assert said["Precision"] == "About 92.5% (82.5% to 100%) of the pairs at or above the cut are matches."
     assert said["Evidence"] == "Validated by 'created'."
     assert "98.7% (98.1% to 99.15%)" in said["Recall"]
     assert "--validate" not in said["Next steps"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lookalike.report.html import Markup, show_about, show_interval, show_number, show_share, tag
+from lookalike.report.html import Markup, show_about, show_interval, show_number, show_roughly, show_share, tag
 from lookalike.report.linkage.facts import MODEL_ALONE, LinkReport
 from lookalike.types.wording import count, list_words
 
@@ -44,7 +44,8 @@ def sum_up(report: LinkReport) -> str:
     if precision is None:
         known = "unknown"
     else:
-        known = f"probably {show_interval(*precision[1:3])}" if _is_wide(*precision[1:3]) else show_about(precision[0])
+        wide = _wide_interval(*precision[1:3])
+        known = f"probably {wide}" if wide else show_about(precision[0])
     return f"{count(report.links, 'link')} {was} found {among}; {its} precision is {known}."
 
 
@@ -77,20 +78,17 @@ def describe_doubt(share: float, low: float | None, high: float | None) -> str:
     >>> describe_doubt(0.97, 0.94, 0.99)
     ''
     """
-    if _is_wide(low, high):
-        return (
-            f"the tables alone do not show how many links are correct: probably {show_interval(low, high)}. To measure "
-            f"it, {LABEL_PAIRS}"
-        )
+    if wide := _wide_interval(low, high):
+        return f"the tables alone do not show how many links are correct: probably {wide}. To measure it, {LABEL_PAIRS}"
     if 1 - share > _MANY_WRONG:
         many = "most links" if share < 0.5 else "many links"
         return f"{many} are probably wrong (about {show_share(1 - share)}): add fields, or set --precision"
     return ""
 
 
-def _is_wide(low: float | None, high: float | None) -> bool:
-    """Whether the interval of the precision is too wide for a single number to say much."""
-    return low is not None and high is not None and high - low > _WIDE
+def _wide_interval(low: float | None, high: float | None) -> str:
+    """The interval of the precision, if it is too wide for a single number to say much; otherwise, nothing."""
+    return "" if low is None or high is None or high - low <= _WIDE else show_roughly(low, high)
 
 
 def estimate_precision(report: LinkReport) -> tuple[float, float | None, float | None, float] | None:
@@ -134,8 +132,7 @@ def tiles_of(report: LinkReport) -> list[tuple[str, str]]:
     if precision is None:
         figures.append(("unknown", "precision"))
     else:
-        interval = show_interval(*precision[1:3])
-        shown = interval if _is_wide(*precision[1:3]) else show_share(precision[0])
+        shown = _wide_interval(*precision[1:3]) or show_share(precision[0])
         figures.append((shown, f"precision, {origin}"))
     figures.append(
         ("unknown" if report.recall is None else show_share(report.recall[0]), "of the matches were compared")
