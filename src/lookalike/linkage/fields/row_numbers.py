@@ -30,6 +30,8 @@ TAIL = 0.02
 """The share of the smallest and of the greatest numbers that may be anything."""
 SAMPLE = 1_000
 """Pairs with equal numbers, and random pairs, that are examined."""
+LONGEST = 1_000
+"""Characters of a value that are examined."""
 RARE = 0.95
 """Two records are alike if they have more in common than this share of random pairs."""
 CONFIRMED = 0.5
@@ -52,7 +54,7 @@ def find_row_numbers(columns: Sequence[Column], split: int | None) -> list[str]:
     """
     tables = [slice(None)] if split is None else [slice(split), slice(split, None)]
     numbered = [column for column in columns if column.kind in NUMBERED and _is_numbered(column, tables)]
-    others = [column for column in columns if column not in numbered]
+    others = [column for column in columns if not any(column is one for one in numbered)]
     if not others:
         return []
     return [column.name for column in numbered if not _is_confirmed(column, others, tables)]
@@ -113,4 +115,4 @@ def _in_common(columns: Sequence[Column], left: Int64, right: Int64) -> Float64:
 
 def _words(columns: Sequence[Column], record: int) -> set[str]:
     values = (column.values[column.codes[record]].as_py() for column in columns if column.codes[record] >= 0)
-    return {word for value in values for word in re.split(r"\W+", value) if word}
+    return {word for value in values for word in re.split(r"\W+", value[:LONGEST]) if word}
