@@ -50,6 +50,16 @@ def test_a_record_that_arrives_later_is_linked_to_what_is_left():
     assert len(pairs & set(mistyped)) >= 18
 
 
+def test_what_is_left_is_linked_with_labels_too():
+    case = make_variants(300, 1.0, 1, 3, False)
+    truth = sorted(case.truth)
+    labels = [{"left": one, "right": other, "match": True} for one, other in truth[:40]]
+    labels += [{"left": one, "right": other, "match": False} for (one, _), (_, other) in zip(truth[:40], truth[1:])]
+    found = la.link(case.left, case.right, fields="title:text", id="id", labels=labels, threads=1)
+    pairs = set(zip(found.links["left"].to_pylist(), found.links["right"].to_pylist()))
+    assert len(pairs & case.truth) > 0.95 * len(truth)
+
+
 def test_variants_are_not_several_records_of_a_product():
     """Both shops lack some variants of the other's, so that these have the same best partner."""
     run = link_variants(0.2, 5, False)[0]
