@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from tests.support.catalogues import make_variants
 
@@ -54,7 +56,7 @@ def test_what_is_left_is_linked_with_labels_too():
     case = make_variants(300, 1.0, 1, 3, False)
     truth = sorted(case.truth)
     labels = [{"left": one, "right": other, "match": True} for one, other in truth[:40]]
-    labels += [{"left": one, "right": other, "match": False} for (one, _), (_, other) in zip(truth[:40], truth[1:])]
+    labels += [{"left": one, "right": other, "match": False} for (one, _), (_, other) in pairwise(truth[:41])]
     found = la.link(case.left, case.right, fields="title:text", id="id", labels=labels, threads=1)
     pairs = set(zip(found.links["left"].to_pylist(), found.links["right"].to_pylist()))
     assert len(pairs & case.truth) > 0.95 * len(truth)
