@@ -41,18 +41,17 @@ def judge_equal(
     Also returns the greatest number of these matches.
     """
     texts = [column for column in columns if column.kind == "text"]
+    tables = (0, sizes[0]), (sizes[0], sum(sizes))
     shares, most = [], 0.0
     for place, some in enumerate(_subsets(columns)):
-        share, lone = 0.0, np.zeros(0, np.bool_)
-        if place == 0 or some[0].kind in IDENTIFYING:
+        share, whole = 0.0, place == 0
+        if whole or some[0].kind in IDENTIFYING:
             lone = lone_pairs(left, right, are_equal(some, left, right), sum(sizes))
-            ends, others = ((0, sizes[0]), (sizes[0], sum(sizes))), texts if place else []
-            twins = sum(count_twins(some, *table, others) for table in ends)
-            share = share_of_matches(int(lone.sum()), twins, sizes)
-        if place and (share < MOSTLY or not _is_confirmed(lone, place - 1, left, right, measured, features)):
-            share = 0.0
+            twins = sum(count_twins(some, *table, [] if whole else texts) for table in tables)
+            found = share_of_matches(int(lone.sum()), twins, sizes)
+            if whole or (found >= MOSTLY and _is_confirmed(lone, place - 1, left, right, measured, features)):
+                share, most = found, max(most, found * int(lone.sum()))
         shares.append(share)
-        most = max(most, share * int(lone.sum()))
     return tuple(shares), most
 
 
