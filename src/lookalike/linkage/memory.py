@@ -9,7 +9,7 @@ from lookalike.errors import ResourceError
 from lookalike.kernels.compile import MODE
 from lookalike.linkage.blocking.find import RECORD_SLOTS, default_budget, word_budget
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.partners import CLUSTERED, PARTNERS, WORDY, is_distinct, most_proposed
+from lookalike.linkage.partners import CLUSTERED, PARTNERS, WORDY, find_lacked, is_distinct, most_proposed
 
 START_BYTES = 200 << 20
 """Memory of Python, its libraries and kernels, independent of the tables."""
@@ -61,6 +61,7 @@ def _word_bytes(columns: Sequence[Column], two_tables: bool) -> int:
         return 0
     wordy = [column for column in columns if column.kind in WORDY]
     texts: list[int] = [column.values.nbytes for column in wordy]
+    texts += [column.values.nbytes for others in find_lacked(columns).values() for column in others]
     records = len(columns[0])
     pairs = word_budget(records) if two_tables else default_budget(records)
     pairs += most_proposed(records, PARTNERS, two_tables) * sum(map(is_distinct, wordy))

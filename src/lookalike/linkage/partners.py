@@ -51,6 +51,8 @@ PROPOSED = 500_000
 """The approximate number of pairs that a field proposes for the records of one table; at least one per record."""
 WORDY = ("text", "person", "address")
 """Kinds of fields that consist of words."""
+RARELY = 0.02
+"""A field that a smaller share of the records lacks is never left out of the whole record."""
 TOLD = (*WORDY, "code")
 """Kinds of fields whose values may also occur in another field, such as a model number in a title."""
 
@@ -100,9 +102,34 @@ class Texts:
         """The comparer of a field, or of the whole record (-1); None if there is none."""
         return self._made.get(place)
 
+    @cached_property
+    def without(self) -> dict[int, TextComparer]:
+        """The comparer of the whole record without a field, for each of its fields that some records lack, by number.
+
+        If one of two records lacks a field, what the other one says in it is no evidence against a match.
+        """
+        lacked = find_lacked(self._columns) if -1 in self._made else {}
+        return dict(zip(lacked, self._each(TextComparer, map(join_columns, lacked.values()))))
+
     def sources(self) -> list[tuple[int, TextComparer]]:
         """The comparers that propose partners: the whole record, and the fields that distinguish records."""
         return [(place, one) for place, one in self._made.items() if place < 0 or is_distinct(one.column)]
+
+
+def find_lacked(columns: Sequence[Column]) -> dict[int, list[Column]]:
+    """The fields of the whole record that more than a few records lack, by number, and the other fields of it.
+
+    Examples
+    --------
+    >>> values = strings_to_arrow(["up"])
+    >>> title, maker = (Column(name, "text", np.array(codes, np.int32), values) for name, codes in
+    ...                 (("title", [0, 0]), ("maker", [0, -1])))
+    >>> {place: [one.name for one in others] for place, others in find_lacked([title, maker]).items()}
+    {1: ['title']}
+    """
+    told = {place: column for place, column in enumerate(columns) if column.kind in TOLD}
+    lacked = [place for place, one in told.items() if RARELY * len(one) < one.missing < len(one)]
+    return {gone: [one for place, one in told.items() if place != gone] for gone in lacked if len(told) > 1}
 
 
 def is_distinct(column: Column) -> bool:

@@ -21,9 +21,10 @@ from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
 
 MOST_CODES = 2.0
 """The rarity of shared codes is limited to that of two codes that occur in one record only."""
+CONFLICTS = "conflicting numbers"
 SMOOTH = 0.5
 START = {
-    "trigrams": 1.0, "words": 0.5, "words of the shorter": 0.5, "conflicting numbers": -0.3, "codes": 0.5,
+    "trigrams": 1.0, "words": 0.5, "words of the shorter": 0.5, CONFLICTS: -0.3, "codes": 0.5,
     "agreement": 0.8, "both known": -0.3,
 }  # fmt: skip
 """Weights before anything is learned: roughly in the proportions of weights learned from tables with many matches."""
@@ -47,6 +48,30 @@ class Feature:
         return self.worth * START[self.what.removeprefix(WHOLE)]
 
 
+class WholeRecord:
+    """Compares whole records, regardless of the field in which a word occurs."""
+
+    def __init__(self, columns: Sequence[Column], texts: Texts) -> None:
+        self._columns, self._texts = columns, texts
+
+    def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map) -> Float32:
+        """The similarity of each pair: float32[pairs, FEATURES].
+
+        What only one record has in a field may be evidence for a match, such as a model number that the other one has
+        in its title. It is never evidence against one: without the field, the records may have more in common.
+        """
+        whole = self._texts.of(-1)
+        assert whole is not None
+        found = whole.compare(left, right, each)
+        for place, others in self._texts.without.items():
+            known = self._columns[place].codes >= 0
+            some = np.flatnonzero(known[left] != known[right])
+            less = others.compare(left[some], right[some], each)
+            better = [np.minimum if one == CONFLICTS else np.maximum for one in FEATURES]
+            found[some] = np.stack([side(a, b) for side, a, b in zip(better, found[some].T, less.T)], axis=1)
+        return found
+
+
 class FieldEvidence:
     """Measures how well pairs agree in one field."""
 
@@ -55,7 +80,7 @@ class FieldEvidence:
         place: int,
         column: Column,
         texts: TextComparer | None,
-        whole: TextComparer | None,
+        whole: WholeRecord | None,
         random: Int8,
         size: int,
     ) -> None:
@@ -72,7 +97,7 @@ class FieldEvidence:
 
     def _list(self) -> list[tuple[str, bool]]:
         if self._column.kind == "text":
-            every = [(one, one != "conflicting numbers") for one in FEATURES]
+            every = [(one, one != CONFLICTS) for one in FEATURES]
             whole = [(WHOLE + one, helps) for one, helps in every] if self._whole is not None else []
             return [*every, *whole, ("both known", False)]
         words = [("trigrams", True), ("words of the shorter", True)] if self._texts is not None else []
@@ -179,9 +204,10 @@ class Evidence:
     ) -> None:
         self.columns, self._exchanged = columns, exchanged
         first = next((place for place, column in enumerate(columns) if column.kind == "text"), -1)
+        whole = WholeRecord(columns, texts) if texts.of(-1) is not None else None
         self._fields = [
             FieldEvidence(
-                place, column, texts.of(place), texts.of(-1) if place == first else None, random[:, place],
+                place, column, texts.of(place), whole if place == first else None, random[:, place],
                 len(level_names[place]),
             )
             for place, column in enumerate(columns)
@@ -200,11 +226,11 @@ class Evidence:
         """
         parts = {what: START[what] for what in ("trigrams", "words", "words of the shorter")}
         shares = sum(part * self._of_texts(measured, what) for what, part in parts.items()) / sum(parts.values())
-        return np.minimum(shares, 1 - self._of_texts(measured, "conflicting numbers")).astype(np.float64)
+        return np.minimum(shares, 1 - self._of_texts(measured, CONFLICTS)).astype(np.float64)
 
     def conflicts(self, measured: Float32) -> Float32:
         """The share of numbers and codes that conflict in each pair; NaN if a record has none."""
-        found = self._of_texts(measured, "conflicting numbers")
+        found = self._of_texts(measured, CONFLICTS)
         return np.where((found > 0) | (self._of_texts(measured, "codes") > 0), found, np.float32(np.nan))
 
     def _of_texts(self, measured: Float32, what: str) -> Float32:
