@@ -12,7 +12,7 @@ def test_a_finished_run_is_audited(cli, tmp_path):
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     options = ["--threshold", "0.5", "--recall", "0.6", "--hashes", "16", "--audit", "1000", "--json"]
     during = cli("dedup", "in.jsonl", "-o", "out", *options)
-    assert "share a band. Recall:" in during.err
+    assert "similar pairs were found. Recall:" in during.err
     after = cli("audit", "out", "--json", "--quiet")
     assert json.loads(after.out) == during.json()["audit"]
     assert "Audit of 300 items" in cli("audit", "out").out

@@ -15,10 +15,22 @@ def test_the_sample_of_everything_is_the_exact_answer():
     audit = result.run["audit"]
     pairs = sum(exact("jaccard", a, b) >= 0.5 for i, a in enumerate(sets) for b in sets[:i])
     assert audit["sample"] == 300
-    assert audit["pairs"] == 2 * pairs > 100
+    assert audit["pairs"] == pairs > 100
     assert audit["found"] == round(audit["recall"] * audit["pairs"]) < audit["pairs"]
     assert audit["interval"][0] < audit["recall"] < audit["interval"][1]
     assert audit["recall"] == pytest.approx(audit["predicted"], abs=0.1)
+
+
+def test_a_pair_of_two_sampled_items_counts_once():
+    audit = la.dedup(["a rose is a rose is a rose"] * 3, audit=3, method="lsh").run["audit"]
+    assert (audit["sample"], audit["pairs"], audit["found"]) == (3, 3, 3)
+
+
+def test_a_method_without_bands_misses_nothing_for_certain():
+    texts = corpus(300, seed=3, copies=0.6)
+    audit = la.dedup(texts, threshold=0.5, method="brute", audit=20).run["audit"]
+    assert 0 < audit["found"] == audit["pairs"]
+    assert (audit["recall"], audit["interval"], audit["predicted"]) == (1.0, [1.0, 1.0], 1.0)
 
 
 def test_the_interval_covers_the_true_recall():

@@ -50,9 +50,9 @@ def describe_audit(audit: dict[str, Any]) -> str:
     if audit["recall"] is None:
         return f"Audit: no recall to measure: none of {count(audit['sample'], 'sampled item')} has a similar item."
     low, high = audit["interval"]
-    pairs = count(audit["pairs"], "similar pair")
+    pairs, were = count(audit["pairs"], "similar pair"), "was" if audit["found"] == 1 else "were"
     return (
-        f"Audit of {count(audit['sample'], 'item')}: {audit['found']:,} of their {pairs} share a band. Recall: "
+        f"Audit of {count(audit['sample'], 'item')}: {audit['found']:,} of their {pairs} {were} found. Recall: "
         f"{audit['recall']:.2%} (95% interval: {low:.2%} to {high:.2%}; predicted {audit['predicted']:.2%})."
     )
 

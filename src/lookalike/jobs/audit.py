@@ -34,8 +34,8 @@ def audit(run: Run[Settings], corpus: Corpus, sample_size: int) -> dict[str, Any
     """Measure the recall, with its 95% interval, on a random sample of items.
 
     The sets of all items are streamed past an index of the sample's sets, which gives every similar pair of a
-    sampled item exactly. A pair counts as found if the two share a bucket key in some band. Pairs that
-    `--length-ratio` rules out do not count.
+    sampled item exactly. A pair counts once, even if both of its items are sampled, and as found if the two share a
+    bucket key in some band. Pairs that `--length-ratio` rules out do not count.
 
     Returns
     -------
@@ -48,18 +48,15 @@ def audit(run: Run[Settings], corpus: Corpus, sample_size: int) -> dict[str, Any
     sample = np.sort(draw.choice(filled, min(sample_size, len(filled)), replace=False))
     sets = corpus.fetch_all_sets(run, sample)
     owners, others, similarity = similar_to_sample(run, corpus, sets, _jaccard)
-    apart = sample[owners] != others
-    owners, others, similarity = owners[apart], others[apart], similarity[apart]
-    found = _share_a_key(run, corpus, sample[owners], others)
-    predicted = float(np.mean(matching.plan.curve(similarity))) if matching.plan and len(owners) else 1.0
-    groups = _groups(sample[owners], others)
-    low, high = grouped_interval(np.bincount(groups, found).astype(np.int64), np.bincount(groups))
+    left, right, similarity = _distinct(sample[owners], others, similarity)
+    found = _share_a_key(run, corpus, left, right)
+    predicted = float(np.mean(matching.plan.curve(similarity))) if matching.plan and len(left) else 1.0
     return {
         "sample": len(sample),
-        "pairs": len(owners),
+        "pairs": len(left),
         "found": int(found.sum()),
-        "recall": float(found.mean()) if len(owners) else None,
-        "interval": [low, high],
+        "recall": float(found.mean()) if len(left) else None,
+        "interval": [*_interval(left, right, found, certain=matching.plan is None)],
         "predicted": predicted,
         "wanted": matching.recall,
     }
@@ -156,6 +153,22 @@ def _by_blocks(run: Run[Settings], corpus: Corpus, compare: Callable[[Sets], Pai
     none = np.empty(0, np.int64)
     samples, items = (np.concatenate([none, *(part[k] for part in parts)]) for k in (0, 1))
     return samples, items, np.concatenate([np.empty(0), *(part[2] for part in parts)])
+
+
+def _distinct(left: Int64, right: Int64, similarity: Float64) -> Pairs:
+    """Each pair once, without pairs of an item with itself: two sampled items find each other twice."""
+    apart = left != right
+    low, high = np.minimum(left, right)[apart], np.maximum(left, right)[apart]
+    _, first = np.unique(low * (high.max(initial=0) + 1) + high, return_index=True)
+    return low[first], high[first], similarity[apart][first]
+
+
+def _interval(left: Int64, right: Int64, found: Bool, certain: bool) -> tuple[float, float]:
+    """The 95% interval of the recall; a method without bands finds every pair, in the sample and outside of it."""
+    if certain and len(left):
+        return 1.0, 1.0
+    groups = _groups(left, right)
+    return grouped_interval(np.bincount(groups, found).astype(np.int64), np.bincount(groups))
 
 
 def _groups(left: Int64, right: Int64) -> Int64:
