@@ -99,6 +99,37 @@ def test_the_page_shows_the_numbers_of_the_run(finished):
     check_stages(tree, record)
 
 
+def test_a_recall_measured_on_few_pairs_is_shown_as_such(tmp_path):
+    texts = [f"{n} " + " ".join(f"w{n}x{k}" for k in range(20)) for n in range(40)]
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in [*texts, *texts[:8]]))
+    options = ["--method", "lsh", "--report", "--overwrite", "--quiet"]
+    assert run(["dedup", str(path), "-o", str(tmp_path / "out"), "--audit", "20", *options]) == 0
+    audit = json.loads((tmp_path / "out/run.json").read_text())["audit"]
+    assert 0 < audit["found"] == audit["pairs"] < 8
+    tree, _ = read(tmp_path / "out/report.html")
+    low = f"{audit['interval'][0]:.0%}"
+    assert (
+        f"recall, measured on {audit['pairs']} pairs (95% interval: {low} to 100%)" in tree.css_first(".tiles").text()
+    )
+    assert "too few to confirm a recall of 99%" in tree.css_first("#warnings").text()
+    assert "it is drawn in the middle of them" in tree.css_first("#recall").text()
+    # a sample of everything is not a sample
+    assert run(["dedup", str(path), "-o", str(tmp_path / "out"), "--audit", "100", *options]) == 0
+    tree, _ = read(tmp_path / "out/report.html")
+    assert "too few to confirm" not in tree.body.text()
+
+
+def test_an_exact_method_has_no_recall_to_doubt(tmp_path):
+    (tmp_path / "in.txt").write_text("a rose is a rose is a rose\n" * 2 + "something else\n" * 3)
+    options = ["--method", "exact", "--audit", "1", "--report", "--quiet"]
+    assert run(["dedup", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out"), *options]) == 0
+    tree, _ = read(tmp_path / "out/report.html")
+    assert [node.text() for node in tree.css(".tile")][-1].split() == ["100%", "recall"]
+    assert tree.css_first("#warnings") is None
+    assert "The method is exact" in tree.css_first("#recall").text()
+
+
 def test_the_command_on_the_page_repeats_the_run(finished, tmp_path):
     tree, _ = read(finished / "out" / "report.html")
     words = shlex.split(tree.css_first("#run pre").text())

@@ -128,11 +128,13 @@ def chart_recall(report: DedupReport) -> Markup:
     )
     rows = [[f"{x:.4g}", show_share(float(plan.curve(float(x))))] for x in np.linspace(*plan.axis, 21)]
     numbers = table([plan.scale.noun, "becomes a candidate pair"], rows, numeric=range(2), caption="The S-curve")
-    entries = [("line", "curve", "predicted by the plan")]
+    entries, note = [("line", "curve", "predicted by the plan")], f"The plan: {plan.banding}."
     if len(dots) > 1:
         entries.append(("rect", "measured", "measured over all similar pairs of the sample, with its 95% interval"))
+        beyond = "at or below" if plan.scale.is_distance else "at or above"
+        note += f" The measured recall is that of all pairs {beyond} the threshold; it is drawn in the middle of them."
     title = f"A pair at the threshold is found with probability {show_share(plan.recall)}, a closer one more often"
-    return join([*parts, figure(title, chart, numbers, note=f"The plan: {plan.banding}.", legend=legend(entries))])
+    return join([*parts, figure(title, chart, numbers, note=note, legend=legend(entries))])
 
 
 def _beside(plan: Plan) -> float:
@@ -150,7 +152,7 @@ def _plan(known: dict[str, Any]) -> Plan | None:
 
 
 def _say_audit(audit: dict[str, Any] | None, plan: Plan | None) -> list[object]:
-    if plan is None and not audit:
+    if plan is None:
         return ["The method is exact: no similar pair is missed (recall 100%)."]
     if not audit:
         later, during = tag("code", "lookalike audit OUT"), tag("code", "--audit 1000")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from lookalike.report.dedup.charts import chart_clusters, chart_recall, chart_sources, chart_values
 from lookalike.report.dedup.facts import DedupReport, ShownCluster
-from lookalike.report.dedup.warnings import list_warnings
+from lookalike.report.dedup.warnings import is_wide, list_warnings
 from lookalike.report.examples import list_pairs, name_item, show_pair
 from lookalike.report.frame import Section, frame
-from lookalike.report.html import Markup, join, show_share, tag
+from lookalike.report.html import Markup, join, show_interval, show_roughly, show_share, tag
 from lookalike.report.stages import about_run
 from lookalike.types.wording import count
 
@@ -79,7 +79,10 @@ def _tiles(report: DedupReport) -> list[tuple[str, str]]:
         found.append((f"{counts['identical']:,}", "identical to another item"))
     audit = report.run.get("audit")
     if audit and audit["recall"] is not None:
-        found.append((show_share(audit["recall"]), "recall, measured"))
+        interval = show_roughly(*audit["interval"]) if is_wide(audit) else show_interval(*audit["interval"])
+        words = f"recall, measured on {count(audit['pairs'], 'pair')} (95% interval: {interval})"
+        # an exact method misses nothing, whatever was measured
+        found.append((show_share(audit["recall"]), words if report.run["plan"].get("bands") else "recall"))
     return found
 
 

@@ -7,12 +7,15 @@ from typing import Any
 
 from lookalike.report.dedup.facts import DedupReport
 from lookalike.report.examples import shorten
-from lookalike.report.html import show_interval, show_share
+from lookalike.report.html import show_interval, show_roughly, show_share
+from lookalike.types.wording import count
 
 LARGE_CLUSTER, FEW = 0.01, 20
 MOSTLY = 0.5
 MANY_EMPTY, MANY_REJECTED = 0.05, 0.01
 CLOSE_CALLS = 0.25
+WIDE = 0.05
+"""How far the interval of a measured recall may reach below the target; if 60 of 60 pairs are found, it is from 94%."""
 MOST = 12
 """Warnings that are listed."""
 
@@ -20,7 +23,8 @@ MOST = 12
 def list_warnings(report: DedupReport) -> list[str]:
     """Everything that makes the result doubtful."""
     counts, alarms = report.run["counts"], report.run.get("alarms", ())
-    found = [*_about_result(report, counts), *_about_recall(report.run.get("audit"))]
+    audit = report.run.get("audit") if report.run["plan"].get("bands") else None  # other methods miss nothing
+    found = [*_about_result(report, counts), *_about_recall(audit, counts["items"] - counts["empty"])]
     found += [*_about_input(counts), *_about_sources(report)]
     # the page has its own wording for these, except for empty files among full ones
     said = {"large_cluster", "recall_not_reached", "mostly_empty", "file_mostly_removed"}
@@ -66,7 +70,7 @@ def _about_result(report: DedupReport, counts: Mapping[str, int]) -> list[str]:
     return found
 
 
-def _about_recall(audit: Mapping[str, Any] | None) -> list[str]:
+def _about_recall(audit: Mapping[str, Any] | None, filled: int) -> list[str]:
     if not audit or audit["recall"] is None:
         return []
     low, high = audit["interval"]
@@ -79,9 +83,25 @@ def _about_recall(audit: Mapping[str, Any] | None) -> list[str]:
     if audit["recall"] < audit["wanted"]:
         return [
             f"The audit measured a recall of {show_share(audit['recall'])}, below the target of {wanted}; "
-            f"with {audit['pairs']:,} pairs, that may be chance (95% interval: {show_interval(low, high)})."
+            f"with {count(audit['pairs'], 'pair')}, that may be chance (95% interval: {show_interval(low, high)})."
+        ]
+    if is_wide(audit) and audit["sample"] < filled:
+        return [
+            f"The audit measured {count(audit['pairs'], 'similar pair')}, too few to confirm a recall of {wanted}: it "
+            f"may be anything from {show_roughly(low, high)}. Audit a larger sample than {audit['sample']:,} items."
         ]
     return []
+
+
+def is_wide(audit: Mapping[str, Any]) -> bool:
+    """Whether the interval of the measured recall is too wide to say that the target was nearly reached.
+
+    Examples
+    --------
+    >>> is_wide({"interval": [0.34, 1.0], "wanted": 0.99}), is_wide({"interval": [0.97, 1.0], "wanted": 0.99})
+    (True, False)
+    """
+    return bool(audit["interval"][0] < audit["wanted"] - WIDE)
 
 
 def _about_input(counts: Mapping[str, int]) -> list[str]:
