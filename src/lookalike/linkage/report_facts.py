@@ -12,16 +12,20 @@ from lookalike.kernels.tally import count_levels, tally
 from lookalike.linkage.linked import Linked
 from lookalike.linkage.scoring.labels import describe_figures
 from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.scoring.words.evidence import WHOLE
+from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.shared_words import list_shared
 from lookalike.report.linkage.facts import (
     MODEL_ALONE,
     Bin,
+    EvidenceWeight,
     FieldFact,
     HashFact,
     LevelWeight,
     LinkReport,
     PairExample,
     PairField,
+    short_names,
 )
 from lookalike.types import Float64, Int64, distinct
 
@@ -31,6 +35,16 @@ SHOWN = 8
 """Links whose score is explained, and pairs shown on each side of the cut."""
 STEP = 1 << 16
 """Pairs examined at a time to find those nearest to the cut."""
+
+_KINDS_OF_EVIDENCE = {
+    "trigrams": "trigrams in common",
+    "words": "words in common",
+    "words of the shorter": "words of the shorter text in common",
+    "conflicting numbers": "conflicting numbers",
+    "codes": "codes in common",
+    "agreement": "agreement, rare values more",
+    "both known": "both values known",
+}
 
 
 def facts_of(
@@ -51,7 +65,7 @@ def facts_of(
     examples = _examples(found, np.append(chosen, _around(found.score, found.cut)), values, ids)
     precision = found.precision
     return LinkReport(
-        title=_title(names),
+        title=" and ".join(short_names(names)),
         tables=tables,
         fields=[_field(found, number) for number in range(len(found.columns))],
         hashes=[
@@ -60,6 +74,7 @@ def facts_of(
         ],
         recall=found.recall,
         weights=_weights(found),
+        evidence=_evidence(found),
         converged=None if points else found.scoring.converged,  # type: ignore[union-attr]
         iterations=None if points else found.scoring.iterations,  # type: ignore[union-attr]
         bins=_bins(found),
@@ -81,12 +96,6 @@ def facts_of(
     )  # fmt: skip
 
 
-def _title(names: Sequence[str]) -> str:
-    """The tables by their file names, or by their paths if the names are equal."""
-    short = [name.rstrip("/").rpartition("/")[2] for name in names]
-    return " and ".join(short if len(set(short)) == len(names) else names)
-
-
 def _field(found: Linked, number: int) -> FieldFact:
     column = found.columns[number]
     why = next((one.why for one in found.settings.fields if one.name == column.name), "")
@@ -95,6 +104,8 @@ def _field(found: Linked, number: int) -> FieldFact:
 
 
 def _weights(found: Linked) -> list[LevelWeight]:
+    if isinstance(found.scoring, WordWeights):  # not levels have weights, but words
+        return []
     rows = []
     counts = np.zeros((len(found.columns), 1 + max(map(len, found.level_names))), np.int64)
     count_levels(found.levels, counts)
@@ -102,6 +113,17 @@ def _weights(found: Linked) -> list[LevelWeight]:
         for level, name in enumerate(found.level_names[number], 1):
             facts = found.level_facts(number, level)
             rows.append(LevelWeight(column.name, name, *facts, int(counts[number, level])))
+    return rows
+
+
+def _evidence(found: Linked) -> list[EvidenceWeight]:
+    if not isinstance(found.scoring, WordWeights):
+        return []
+    rows = []
+    for feature, weight in zip(found.scoring.features, found.scoring.weights.tolist()):
+        what = feature.what.removeprefix(WHOLE)
+        where = " anywhere in the records" if what != feature.what else ""
+        rows.append(EvidenceWeight(found.columns[feature.field].name, _KINDS_OF_EVIDENCE[what] + where, weight))
     return rows
 
 

@@ -9,7 +9,16 @@ from typing import Any
 
 from lookalike.engine.run_record import damage_reported
 from lookalike.errors import UsageError
-from lookalike.report.linkage.facts import Bin, FieldFact, HashFact, LevelWeight, LinkReport, PairExample, PairField
+from lookalike.report.linkage.facts import (
+    Bin,
+    EvidenceWeight,
+    FieldFact,
+    HashFact,
+    LevelWeight,
+    LinkReport,
+    PairExample,
+    PairField,
+)
 from lookalike.report.linkage.page import links_page
 from lookalike.report.page_file import PAGE, check_page, write_page
 from lookalike.write import write_json
@@ -38,9 +47,11 @@ def report_links(out: str | Path, page: str | Path | None = None) -> Path:
 
 
 def _facts(saved: dict[str, Any]) -> LinkReport:
-    kinds = {"fields": FieldFact, "hashes": HashFact, "weights": LevelWeight, "bins": Bin}
+    kinds = {
+        "fields": FieldFact, "hashes": HashFact, "weights": LevelWeight, "evidence": EvidenceWeight, "bins": Bin,
+    }  # fmt: skip
     for name, kind in kinds.items():
-        saved[name] = [kind(**one) for one in saved[name]]
+        saved[name] = [kind(**one) for one in saved.get(name, ())]
     for name in ("chosen", "around"):
         saved[name] = [_example(one) for one in saved[name]]
     return LinkReport(**saved)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lookalike.report.html import GENERATOR, Markup, join, page, tag
+from lookalike.report.html import GENERATOR, Markup, code_options, join, page, tag
 
 
 class Section(NamedTuple):
@@ -70,8 +70,8 @@ def warn(warnings: Sequence[str]) -> Markup:
     if not warnings:
         return Markup("")
     head = tag("h2", "Check this first" if len(warnings) > 1 else "Check this", id="warnings-heading")
-    return tag("section", head, tag("ul", *(tag("li", one) for one in warnings)), class_="warnings", id="warnings",
-               aria_labelledby="warnings-heading")  # fmt: skip
+    listed = tag("ul", *(tag("li", code_options(one)) for one in warnings))
+    return tag("section", head, listed, class_="warnings", id="warnings", aria_labelledby="warnings-heading")
 
 
 def tiles_of(figures: Sequence[tuple[str, str]]) -> Markup:

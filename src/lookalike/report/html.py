@@ -25,6 +25,8 @@ _VOID = {"col", "input", "meta"}
 # Not allowed in HTML or in UTF-8: control characters, lone surrogates, noncharacters.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
+_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*(?: (?:[A-Z]+|[0-9]+)\b)?)")
+
 
 class Markup(str):
     """Text that is already HTML."""
@@ -70,6 +72,17 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
         elif value is not None and value is not False:
             opening += f' {attribute}="{escape(value)}"'
     return Markup(f"<{opening}>" if name in _VOID else f"<{opening}>{join(children)}</{name}>")
+
+
+def code_options(text: str) -> Markup:
+    """Text in which options of commands are set as code.
+
+    Examples
+    --------
+    >>> code_options("Label pairs (--review 60) or <use> --validate FIELD.")
+    'Label pairs (<code>--review 60</code>) or &lt;use&gt; <code>--validate FIELD</code>.'
+    """
+    return join(tag("code", part) if place % 2 else part for place, part in enumerate(_OPTION.split(text)))
 
 
 def table(

@@ -14,6 +14,7 @@ from lookalike.report.linkage.examples import compare_values
 from lookalike.report.linkage.facts import (
     MODEL_ALONE,
     Bin,
+    EvidenceWeight,
     FieldFact,
     HashFact,
     LevelWeight,
@@ -97,6 +98,8 @@ def shape(root: Element) -> list[tuple[str, list[str]]]:
     return [(one.name, sorted(one.attributes)) for one in root.all() if one.name != "mark"]
 
 
+KNOWN = 0.9, 0.8, 0.95
+TOLD_BY_MODEL = "precision, according to the model alone"
 EMPTY = LinkReport(title="nothing", tables=[("a.csv", 0), ("b.csv", 0)])
 FULL = make_report()
 POINTS = replace(
@@ -178,10 +181,17 @@ def test_marking_differences_changes_no_letter(left: str, right: str) -> None:
         assert not value.all("mark") or left != right
 
 
+def marks(left: str, right: str) -> list[list[str]]:
+    return [[one.text for one in Tree(value).root.all("mark")] for value in compare_values(left, right)]
+
+
 def test_differing_letters_are_marked() -> None:
     left, right = (Tree(value).root for value in compare_values("Katharina", "Katarina"))
     assert [mark.text for mark in left.all("mark")] == ["h"]
     assert right.all("mark") == []
+    assert marks("onone essentials for", "onone software essentials for") == [[], [" software"]]
+    assert marks("12 Main Street", "13 Main Street") == [["2"], ["3"]]
+    assert marks("Mary Ann Smith", "Maryann Smith") == [["Mary Ann"], ["Maryann"]]
     assert not Tree(compare_values("abc", "xyz")[0]).root.all("mark"), "wholly different values need no marks"
 
 
@@ -224,6 +234,31 @@ def test_weights_table_shows_the_numbers_given() -> None:
     rows = weight_rows(read(replace(FULL, weights=levels)))
     texts = [[cell.text for cell in row.all("td") if "chart" not in cell.classes] for row in rows]
     assert texts == [["equal", "+6.22", "92%", "1.2%", "1,234"], ["other", "−3.63", "8%", "98.8%", "9"]]
+
+
+def test_a_level_without_pairs_is_assumed_and_no_finding() -> None:
+    levels = [LevelWeight("name", "equal", 0.9, 0.1, 3.1, 7), LevelWeight("name", "nickname", 0.1, 0.01, 3.3, 0)]
+    section = read(replace(FULL, weights=levels)).by_id("weights")
+    seen, assumed = [row for row in section.all("tr") if row.all("rect")]
+    assert [row.all("rect")[0].classes for row in (seen, assumed)] == [["for"], ["base"]]
+    assert ["assumed" in row.text for row in (seen, assumed)] == [False, True]
+    assert "The strongest evidence for a match is name: equal" in section.text
+    assert "assumed" not in read(replace(POINTS, weights=levels)).by_id("weights").text
+
+
+def test_records_made_of_words_have_the_weights_of_their_evidence() -> None:
+    kinds = [EvidenceWeight("title", "words in common", 2.5), EvidenceWeight("title", "both values known", -0.5)]
+    section = read(replace(FULL, model="words", evidence=kinds)).by_id("weights")
+    rows = [[cell.text for cell in row.all("td") if "chart" not in cell.classes] for row in section.all("tr")[2:]]
+    assert rows == [["words in common", "+2.50"], ["both values known", "−0.50"]]
+    assert "The strongest evidence for a match is title: words in common (+2.50)" in section.text
+    assert [cell.text for cell in section.all("th") if "chart" not in cell.classes] == ["kind of evidence", "weight"]
+
+
+def test_options_are_set_as_code() -> None:
+    report = replace(FULL, source_of_precision=MODEL_ALONE, precision=(0.6, None, None), notes=["see --blocks 9"])
+    codes = [one.text for one in read(report).all("code")]
+    assert {"--validate FIELD", "--precision", "--blocks 9"} <= set(codes)
 
 
 def bars_of(root: Element) -> list[Element]:
@@ -381,6 +416,7 @@ def test_the_summary_of_a_run_without_estimates_claims_nothing() -> None:
     assert "a (1 record) with itself" in said["Compared"]
     assert "Nothing outside the model confirms it" in said["Evidence"]
     assert "Unknown" in said["Recall"]
+    assert [name for _, name in tiles_of(report)] == [name for _, name in tiles_of(replace(report, recall=KNOWN))][:-1]
     assert "did not converge" in said["Next steps"]
     assert "Nothing was linked" in said["Next steps"]
     assert "--validate" in said["Next steps"]
@@ -397,8 +433,8 @@ def test_a_wide_interval_and_labels_are_shown_at_the_top() -> None:
         "The tables alone do not show how many li", "The precision is the model's own estimat",
     ]  # fmt: skip
     assert sum_up(doubtful).endswith("their precision is probably 50% to 90%.")
-    assert ("50% to 90%", "precision, according to the model alone") in tiles_of(doubtful)
-    assert ("75%", "precision, according to the model alone") in tiles_of(replace(doubtful, precision=(0.75, 0.7, 0.8)))
+    assert ("50% to 90%", TOLD_BY_MODEL) in tiles_of(doubtful)
+    assert ("75%", TOLD_BY_MODEL) in tiles_of(replace(doubtful, precision=(0.75, 0.7, 0.8)))
     labelled = replace(doubtful, precision=(0.75, 0.7, 0.8), labels="Measured on 9 labelled pairs: F1 80.0%.")
     assert list_warnings(labelled) == []
     said = summary(labelled)
@@ -413,7 +449,8 @@ def test_records_made_of_words_are_explained_as_such() -> None:
     report = replace(FULL, model="words", model_reason="title is of kind text", chosen=[one])
     assert summary(report)["Scoring"] == "By words, because title is of kind text."
     page = links_page(report)
-    assert "two records with nothing in common" in page
+    assert "of the scale, which was fitted to best partners" in page
+    assert [row.all("td")[0].text for row in read(report).by_id("pairs").all("tr")[1:2]] == ["start"]
     assert "a record has a more similar partner" in page
     assert "no similar partner is left" not in page
     assert "no similar partner is left" in links_page(replace(report, chosen=[replace(one, score=9.0)]))
@@ -423,6 +460,11 @@ def test_records_made_of_words_are_explained_as_such() -> None:
     assert "before any field is considered: one match in about 4 pairs" in other
     assert "not explained by the fields" in other
     assert "Scoring" not in summary(FULL)
+
+
+def test_the_sentence_names_files_without_their_folders() -> None:
+    assert "between a.csv (3 records) and b.csv (2 records)" in sum_up(LinkReport("x", [("in/a.csv", 3), ("b.csv", 2)]))
+    assert "in/a.csv (3 records) and a.csv" in sum_up(LinkReport("x", [("in/a.csv", 3), ("a.csv", 2)]))
 
 
 def test_many_wrong_links_are_a_warning() -> None:

@@ -48,7 +48,7 @@ LEVELS: dict[str, tuple[str, ...]] = {
     ),
     "code": ("equal", "one edit", "two edits, or one begins with the other", "different"),
     "phone": ("equal", "equal without area code", "one digit off", "different"),
-    "email": ("equal", "same name at another place", "one or two edits", "name with Jaro-Winkler >= 0.9", "different"),
+    "email": ("equal", "same name at another domain", "one or two edits", "name with Jaro-Winkler >= 0.9", "different"),
     "date": (
         "equal",
         "one digit off, or day and month swapped",

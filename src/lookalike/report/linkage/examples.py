@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 
 from lookalike.report.html import Markup, escape, join, show_number, show_share, tag
 from lookalike.report.linkage.facts import LinkReport, PairExample, PairField
@@ -11,8 +12,10 @@ from lookalike.report.svg import Scale, axis, bar, legend
 _LONGEST = 200  # longest value shown in full, in characters
 _COMPARED = 120  # longest values whose differences are marked: finding them takes quadratic time
 _ALIKE = 0.5  # values less similar than this differ as a whole; marks would not help
+_WORDS = re.compile(r"\s+|\S+")
 _OPEN = 1  # examples on either side of the cut that are initially open
 _ROUNDING = 0.005
+_SLIGHT = 0.1  # fields with less weight against a match are not worth naming
 
 
 def list_chosen(report: LinkReport) -> Markup:
@@ -22,18 +25,19 @@ def list_chosen(report: LinkReport) -> Markup:
     words = (
         "Starting from the prior (the odds before any field is considered), each field moves the score to the right, "
         "for a match, or to the left, against one. The lighter part of a bar reflects how rare or common the value is. "
-        "Differing letters are highlighted."
+        "Differing words and letters are highlighted."
     )
     if report.model == "words":
         words = (
-            "Starting from the score of two records with nothing in common, each field moves the score to the right, "
-            "for a match, or to the left, against one. The rarer the common words, the longer the bar. "
-            "Differing letters are highlighted."
+            "From the start of the scale, each field moves the score to the right, for a match, or to the left, "
+            "against one. The rarer the common words, the longer the bar. The scale was fitted to records and their "
+            "best partners, so its start says nothing about two records with nothing in common, which are not even "
+            "compared. Differing words and letters are highlighted."
         )
     if report.points:
         words = (
             "Each field moves the score to the right, for a match, or to the left, against one. "
-            "Differing letters are highlighted."
+            "Differing words and letters are highlighted."
         )
     return join([tag("p", words), _legend(report), _tools(), *(_example(one, report, True) for one in report.chosen)])
 
@@ -58,7 +62,7 @@ def list_around(report: LinkReport) -> Markup:
 
 
 def compare_values(left: object, right: object) -> tuple[Markup, Markup]:
-    """Two values as HTML; if they are similar, differing letters are marked.
+    """Two values as HTML; if they are similar, differing words are marked, and differing letters of similar words.
 
     Examples
     --------
@@ -70,14 +74,35 @@ def compare_values(left: object, right: object) -> tuple[Markup, Markup]:
     first, second = str(left), str(right)
     if first == second or max(len(first), len(second)) > _COMPARED:
         return _value(first), _value(second)
-    matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
-    if matcher.ratio() < _ALIKE:
+    if difflib.SequenceMatcher(None, first, second, autojunk=False).ratio() < _ALIKE:
         return _value(first), _value(second)
-    marked_left, marked_right = [], []
-    for kind, left_start, left_end, right_start, right_end in matcher.get_opcodes():
-        marked_left.append(_piece(first[left_start:left_end], kind != "equal"))
-        marked_right.append(_piece(second[right_start:right_end], kind != "equal"))
-    return tag("bdi", *marked_left), tag("bdi", *marked_right)
+    sides = _compare_words(_WORDS.findall(first), _WORDS.findall(second))
+    return tag("bdi", *sides[0]), tag("bdi", *sides[1])
+
+
+def _compare_words(left: list[str], right: list[str]) -> tuple[list[Markup], list[Markup]]:
+    """Mark words that only one side has; of similar words in the same place, only the letters that differ."""
+    marked: tuple[list[Markup], list[Markup]] = [], []
+    for kind, first, end, second, until in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        here, there = left[first:end], right[second:until]
+        if kind == "equal" or len(here) != len(there):
+            here, there = ["".join(here)], ["".join(there)]
+        for pair in zip(here, there):
+            for side, pieces in zip(marked, _compare_letters(*pair)):
+                side += pieces
+    return marked
+
+
+def _compare_letters(left: str, right: str) -> tuple[list[Markup], list[Markup]]:
+    """Mark the letters that differ, or all if most do or if there are several words."""
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    if left != right and (matcher.ratio() < _ALIKE or len(_WORDS.findall(left)) > 1 or len(_WORDS.findall(right)) > 1):
+        return [_piece(left, True)], [_piece(right, True)]
+    marked: tuple[list[Markup], list[Markup]] = [], []
+    for kind, first, end, second, until in matcher.get_opcodes():
+        marked[0].append(_piece(left[first:end], kind != "equal"))
+        marked[1].append(_piece(right[second:until], kind != "equal"))
+    return marked
 
 
 def _piece(text: str, differs: bool) -> Markup:
@@ -97,7 +122,7 @@ def _value(value: object) -> Markup:
 
 def _example(one: PairExample, report: LinkReport, is_open: bool) -> Markup:
     """A pair that can be opened: ids and score in one line, the fields below."""
-    against = [field.name for field in one.fields if field.weight + field.adjusted < 0]
+    against = [field.name for field in one.fields if field.weight + field.adjusted < -_SLIGHT]
     chance = "" if one.probability is None else f", probability {show_share(one.probability)}"
     words: list[object] = [tag("b", f"score {show_number(one.score)}"), f"{chance}: "]
     words += [tag("bdi", one.left_id), " and ", tag("bdi", one.right_id)]
@@ -119,8 +144,9 @@ def _waterfall(one: PairExample, report: LinkReport) -> Markup:
     scale = Scale.over([0.0, one.score, *ends, *cuts])
     rows = []
     if not report.points:
-        picture = bar(scale, [(0.0, one.prior, "base")], report.cut, below=True, title="prior")
-        rows.append(_row("prior", _explain_prior(one.prior, report), picture, show_number(one.prior, sign=True)))
+        name = "start" if report.model == "words" else "prior"
+        picture = bar(scale, [(0.0, one.prior, "base")], report.cut, below=True, title=name)
+        rows.append(_row(name, _explain_prior(one.prior, report), picture, show_number(one.prior, sign=True)))
     for place, field in enumerate(one.fields):
         start = ends[2 * place]
         rows.append(_field_row(field, start, scale, report, first=place == 0 and report.points))
@@ -141,7 +167,7 @@ def _waterfall(one: PairExample, report: LinkReport) -> Markup:
 def _explain_prior(prior: float, report: LinkReport) -> str:
     """The prior in words; odds of 1 to n mean one match in n + 1 pairs."""
     if report.model == "words":
-        return "two records with nothing in common"
+        return "of the scale, which was fitted to best partners"
     words = "before any field is considered"
     return words if prior >= 0 or prior < -60 else f"{words}: one match in about {1 + 2.0**-prior:,.0f} pairs"
 

@@ -61,6 +61,23 @@ class LevelWeight:
 
 
 @frozen
+class EvidenceWeight:
+    """The weight of one kind of evidence in a field, if pairs are scored by their words.
+
+    Parameters
+    ----------
+    field, level : str
+        For example `title` and `words in common`.
+    weight : float
+        What this evidence adds to the score if it is complete.
+    """
+
+    field: str
+    level: str
+    weight: float
+
+
+@frozen
 class Bin:
     """The candidate pairs with a score of at least `low` and below `high`.
 
@@ -136,7 +153,7 @@ class PairExample:
     fields : sequence of PairField
         In display order.
     prior : float
-        The score before any field is considered: log2 of the odds. 0 for points.
+        The score before any field is considered: log2 of the odds. 0 for points. For words, the start of the scale.
     """
 
     left_id: object
@@ -182,8 +199,8 @@ class LinkReport:
         Heading of the page.
     tables : sequence of (str, int)
         Name and number of records of the table or the two tables.
-    fields, hashes, weights, bins
-        See their classes. Bins are in order of score.
+    fields, hashes, weights, evidence, bins
+        See their classes. Scoring by words has `evidence` instead of `weights`. Bins are in order of score.
     recall : (float, float, float) or None
         Estimated share of the matches that became candidates, with its interval.
     converged, iterations
@@ -225,6 +242,7 @@ class LinkReport:
     hashes: Sequence[HashFact] = ()
     recall: tuple[float, float, float] | None = None
     weights: Sequence[LevelWeight] = ()
+    evidence: Sequence[EvidenceWeight] = ()
     converged: bool | None = None
     iterations: int | None = None
     bins: Sequence[Bin] = ()
@@ -241,3 +259,15 @@ class LinkReport:
     model: str = ""
     model_reason: str = ""
     labels: str = ""
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Tables by their file names, or by their paths if the names are equal.
+
+    Examples
+    --------
+    >>> short_names(["in/a.csv", "in/b.csv"]), short_names(["2024/a.csv", "2025/a.csv"])
+    (['a.csv', 'b.csv'], ['2024/a.csv', '2025/a.csv'])
+    """
+    short = [name.rstrip("/").rpartition("/")[2] for name in names]
+    return short if len(set(short)) == len(names) else [*names]

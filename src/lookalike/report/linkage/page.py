@@ -8,11 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lookalike.report.frame import Section, figure, frame
-from lookalike.report.html import Markup, join, show_about, show_interval, show_number, show_share, table, tag
+from lookalike.report.html import (
+    Markup,
+    code_options,
+    join,
+    show_about,
+    show_interval,
+    show_number,
+    show_share,
+    table,
+    tag,
+)
 from lookalike.report.linkage.examples import list_around, list_chosen
-from lookalike.report.linkage.facts import Bin, LevelWeight, LinkReport
+from lookalike.report.linkage.facts import Bin, LinkReport
 from lookalike.report.linkage.summary import estimate_precision, list_warnings, sum_up, summarize, tiles_of
-from lookalike.report.svg import Column, Line, Marker, Point, Scale, axis, bar, histogram, legend
+from lookalike.report.linkage.weights import show_weights
+from lookalike.report.svg import Column, Line, Marker, Point, histogram, legend
 from lookalike.types.wording import count
 
 _SECTIONS = {
@@ -26,14 +37,6 @@ _SECTIONS = {
 }
 
 
-_ABOUT_WORDS = (
-    "Pairs were scored by their words: not the level of agreement counts, but how rare the common words and trigrams "
-    "are, so the weight varies from pair to pair. Shown is its mean among the matches at each level; m is the share of "
-    "matches at this level and u the share of random pairs. Each +1 doubles the odds that two records are the same "
-    "entity; each −1 halves them. The weights were learned from the best partners of the records."
-)
-
-
 def links_page(report: LinkReport) -> str:
     """Make the page; the same report gives the same text.
 
@@ -44,7 +47,7 @@ def links_page(report: LinkReport) -> str:
     (2, True)
     """
     contents = {
-        "weights": _weights(report),
+        "weights": show_weights(report),
         "scores": _scores(report),
         "pairs": list_chosen(report),
         "cut": list_around(report),
@@ -61,72 +64,6 @@ def links_page(report: LinkReport) -> str:
         warnings=list_warnings(report),
         lead=summarize(report),
     )
-
-
-def _weights(report: LinkReport) -> Markup:
-    """The weights of all levels on one scale, by field."""
-    if not report.weights:
-        return tag("p", "No weights: no pair was scored.", class_="soft")
-    scale = Scale.over([0.0, *(level.weight for level in report.weights)])
-    heads = [("level", "c-name"), ("", "c-chart"), ("weight", "c-figure")]
-    heads += [(name, "c-figure") for name in (["pairs"] if report.points else ["m", "u", "pairs"])]
-    cells = [
-        tag("th", axis(scale, "← against a match | for a match →"), class_="chart")
-        if kind == "c-chart"
-        else tag("th", name, class_="number" if kind == "c-figure" else None)
-        for name, kind in heads
-    ]
-    rows: list[Markup] = []
-    field = None
-    for level in report.weights:
-        if level.field != field:
-            field = level.field
-            rows.append(tag("tr", tag("td", field, colspan=len(heads)), class_="group"))
-        rows.append(_weight_row(level, scale, report.points))
-    columns = tag("colgroup", *(tag("col", class_=kind) for _, kind in heads))
-    return join([
-        tag("h3", _say_weights(report.weights)),
-        _explain_weights(report),
-        tag("table", columns, tag("thead", tag("tr", *cells)), tag("tbody", *rows), class_="bars weights"),
-    ])  # fmt: skip
-
-
-def _say_weights(weights: Sequence[LevelWeight]) -> str:
-    """The level with the strongest evidence, for or against a match."""
-    most = max(weights, key=lambda level: abs(level.weight))
-    way = "for" if most.weight >= 0 else "against"
-    return f"The strongest evidence {way} a match is {most.field}: {most.level} ({show_number(most.weight, sign=True)})"
-
-
-def _weight_row(level: LevelWeight, scale: Scale, points: bool) -> Markup:
-    weight = show_number(level.weight, sign=True)
-    picture = bar(scale, [(0.0, level.weight, "for" if level.weight >= 0 else "against")],
-                  title=f"{level.field}, {level.level}: {weight}")  # fmt: skip
-    chances = [] if points else [("m", show_share(level.m)), ("u", show_share(level.u))]
-    figures = [*chances, ("pairs", f"{level.pairs:,}")]
-    return tag(
-        "tr",
-        tag("td", level.level, class_="level-name"),
-        tag("td", picture, class_="chart"),
-        tag("td", weight, class_="number weight", data_name="weight"),
-        *(tag("td", value, class_="number", data_name=name) for name, value in figures),
-    )
-
-
-def _explain_weights(report: LinkReport) -> Markup:
-    if report.points:
-        return tag("p", "The points that each level of agreement adds to the score of a pair or subtracts from it.")
-    if report.model == "words":
-        return tag("p", _ABOUT_WORDS)
-    text = (
-        "A weight is log2(m / u), where m is the share of matches at this level and u the share of other pairs. "
-        "Each +1 doubles the odds that two records are the same entity; each −1 halves them."
-    )
-    after = "" if report.iterations is None else f" after {count(report.iterations, 'iteration')}"
-    if report.converged is not False:
-        return tag("p", text + (f" The estimation converged{after}." if report.converged else ""))
-    warning = f"The estimation of the weights did not converge{after}: the weights and all scores may be wrong."
-    return join([tag("p", text), tag("p", warning, class_="warning")])
 
 
 def _scores(report: LinkReport) -> Markup:
@@ -221,4 +158,6 @@ def _fields(report: LinkReport) -> Markup:
 
 
 def _notes(report: LinkReport) -> Markup:
-    return tag("ul", *(tag("li", note) for note in report.notes)) if report.notes else tag("p", "No notes.")
+    return (
+        tag("ul", *(tag("li", code_options(note)) for note in report.notes)) if report.notes else tag("p", "No notes.")
+    )

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from lookalike.report.html import Markup, show_about, show_interval, show_number, show_roughly, show_share, tag
-from lookalike.report.linkage.facts import MODEL_ALONE, LinkReport
+from lookalike.report.html import (
+    Markup,
+    code_options,
+    show_about,
+    show_interval,
+    show_number,
+    show_roughly,
+    show_share,
+    tag,
+)
+from lookalike.report.linkage.facts import MODEL_ALONE, LinkReport, short_names
 from lookalike.types.wording import count, list_words
 
 _MANY_WRONG = 0.3  # above this share of wrong links, a warning is shown
@@ -24,7 +33,7 @@ def summarize(report: LinkReport) -> Markup:
         *([("Labels", report.labels)] if report.labels else []),
         ("Evidence", _evidence(report)),
         ("Recall", _recall(report)),
-        ("Next steps", tag("ul", *(tag("li", step) for step in _next_steps(report)))),
+        ("Next steps", tag("ul", *(tag("li", code_options(step)) for step in _next_steps(report)))),
     ]
     return tag("dl", *(part for name, text in entries for part in (tag("dt", name), tag("dd", text))))
 
@@ -37,7 +46,8 @@ def sum_up(report: LinkReport) -> str:
     >>> sum_up(LinkReport("a and b", [("a.csv", 3), ("b.csv", 2)], links=1))
     '1 link was found between a.csv (3 records) and b.csv (2 records); its precision is unknown.'
     """
-    tables = [f"{name} ({count(records, 'record')})" for name, records in report.tables]
+    names = short_names([name for name, _ in report.tables])
+    tables = [f"{name} ({count(records, 'record')})" for name, (_, records) in zip(names, report.tables)]
     among = f"between {list_words(tables)}" if len(tables) > 1 else f"among the records of {''.join(tables)}"
     was, its = ("was", "its") if report.links == 1 else ("were", "their")
     precision = estimate_precision(report)
@@ -134,9 +144,8 @@ def tiles_of(report: LinkReport) -> list[tuple[str, str]]:
     else:
         shown = _wide_interval(*precision[1:3]) or show_share(precision[0])
         figures.append((shown, f"precision, {origin}"))
-    figures.append(
-        ("unknown" if report.recall is None else show_share(report.recall[0]), "of the matches were compared")
-    )
+    if report.recall is not None:
+        figures.append((show_share(report.recall[0]), "of the matches were compared"))
     return figures
 
 
