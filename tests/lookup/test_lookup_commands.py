@@ -36,8 +36,21 @@ def test_probes_are_found_in_the_gallery(cli, people):
     done = cli("faces", *people)
     assert done.code == 0
     assert done.rows() == [COLUMNS, *ROWS]
-    assert "2 looked up among 30: 2 matched, 2 matches in total" in done.err
+    assert "Measurements: a, b, c, d, e, f (6 columns). Threshold: 3 close measurements." in done.err
+    assert "2 people looked up among 30: all have matches, 2 in total." in done.err
     assert cli("faces", *people, "--quiet").err == ""
+
+
+def test_measurements_that_distinguish_nobody_are_noted(cli, tmp_path):
+    rows = [f"{n},{n % 2},{n % 3}" for n in range(40)]
+    (tmp_path / "people.csv").write_text("\n".join(["id,a,b", *rows]))
+    done = cli("faces", "people.csv")
+    assert done.code == 0
+    assert "40 people looked up, each among the 39 others: all have matches" in done.err
+    assert "Note: nearly all people have several matches, so a match means little: choose the measurements" in done.err
+    assert "Note:" not in cli("faces", "people.csv", "-k", "1").err
+    (tmp_path / "names.csv").write_text("id,a\n1,x\n")
+    assert "no column looks like a measurement; name them with --columns" in cli("faces", "names.csv").err
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
@@ -154,7 +167,7 @@ def test_prints_are_found_in_the_gallery(cli, prints, probes):
         [name, f"gallery.fmr#{number}", "1"] for name, number in zip(names, (2, 5, 8))
     ]
     assert all(0.4 <= float(row[2]) <= 1 for row in done.rows()[1:])
-    assert "3 looked up among 12: 3 matched" in done.err
+    assert "3 prints looked up among 12: all have matches, 3 in total." in done.err
 
 
 def test_prints_among_themselves_and_by_options(cli, prints):

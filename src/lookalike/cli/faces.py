@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.lookups import Output, lookup_options, run_lookup
+from lookalike.cli.lookups import Output, Wording, lookup_options, run_lookup
 from lookalike.cli.options import CONTEXT
+from lookalike.types.wording import count
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
@@ -22,6 +23,8 @@ Examples:
   lookalike faces people.csv --columns 'face_*' --without face_id -o duplicates.csv
   lookalike faces people.npy --noise 0.05 -k 1 -o duplicates.parquet
 """
+_SHOWN = 8
+"""Columns that are named."""
 _OPTIONS = [
     click.option("--id", metavar="COLUMN", help="Column with the id of an item. [default: id, or FILE:ROW]"),
     click.option("--columns", metavar="NAME,...", default="",
@@ -73,13 +76,22 @@ def command(
         return read_measurements(paths, **reading, names=names, note=progress.say)
 
     def find(probes: Measurements, gallery: Measurements | None, progress: Progress) -> Matches[FacePlan]:
-        return find_faces(probes.values, None if gallery is None else gallery.values, progress=progress, **options)
+        found = find_faces(probes.values, None if gallery is None else gallery.values, progress=progress, **options)
+        progress.say(_describe(probes.names, found.plan.threshold))
+        return found
 
     run_lookup(
         lambda progress: match_files(inputs, against, read, find, {**reading, **options}, progress),
         [*inputs, *against],
         Output(out, overwrite, as_json, quiet),
+        Wording("person", "people", "choose the measurements with --columns or --without, or set a higher --threshold"),
     )
+
+
+def _describe(names: list[str], threshold: int) -> str:
+    shown = [*names[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])]
+    close = count(threshold, "close measurement")
+    return f"Measurements: {', '.join(shown)} ({count(len(names), 'column')}). Threshold: {close}."
 
 
 def _names(text: str) -> list[str]:

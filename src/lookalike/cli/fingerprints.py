@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.lookups import Output, lookup_options, run_lookup
+from lookalike.cli.lookups import Output, Wording, lookup_options, run_lookup
 from lookalike.cli.options import CONTEXT
 
 if TYPE_CHECKING:
@@ -68,4 +68,5 @@ def command(
         lambda progress: match_files(inputs, against, read, find, {"encoding": encoding, **options}, progress),
         [*inputs, *against],
         Output(out, overwrite, as_json, quiet),
+        Wording("print", "prints", "set a higher --threshold"),
     )

@@ -12,6 +12,7 @@ import click
 
 from lookalike.cli.options import Command, json_and_quiet
 from lookalike.errors import UsageError
+from lookalike.types.wording import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +29,22 @@ _OPTIONS = [
     click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files."),
     click.option("--overwrite", is_flag=True, help="Replace FILE if it exists."),
 ]  # fmt: skip
+
+
+CROWD, SEVERAL = 0.9, 5
+"""If this share of the items have matches, and items have this many on average, the matches mean little."""
+FEW = 20
+"""Fewer items give no note about shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a command speaks of its items."""
+
+    noun: str
+    plural: str
+    remedy: str
+    """What to do if nearly all items have several matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +69,9 @@ def lookup_options(own: Sequence[Callable[[Any], Any]]) -> Callable[[Command], C
     return add
 
 
-def run_lookup(find: Callable[[Progress], tuple[pa.Table, dict[str, Any]]], given: list[str], output: Output) -> None:
+def run_lookup(
+    find: Callable[[Progress], tuple[pa.Table, dict[str, Any]]], given: list[str], output: Output, wording: Wording
+) -> None:
     """Check inputs and output, do the work, write the matches and print the summary."""
     from lookalike.cli.progress import open_progress
     from lookalike.read import check_inputs, refuse_input_as_output
@@ -74,15 +93,23 @@ def run_lookup(find: Callable[[Progress], tuple[pa.Table, dict[str, Any]]], give
         write_table(target, table)
     if output.as_json:
         click.echo(json.dumps(run))
-    _summarize(run, output.out, progress)
+    _summarize(run, output.out, progress, wording)
 
 
-def _summarize(run: dict[str, Any], out: str | None, progress: Progress) -> None:
+def _summarize(run: dict[str, Any], out: str | None, progress: Progress, wording: Wording) -> None:
     counts = run["counts"]
+    probes, gallery, matched, matches = (counts[name] for name in ("probes", "gallery", "matched", "matches"))
+    among = f" among {gallery:,}" if run["options"]["against"] else f", each among the {gallery:,} others"
+    have = "has" if matched == 1 else "have"
+    found = f"{'all' if matched == probes > 1 else f'{matched:,}'} {have} matches, {matches:,} in total"
     progress.finish()
     progress.say(
-        f"{counts['probes']:,} looked up among {counts['gallery']:,}: {counts['matched']:,} matched, "
-        f"{counts['matches']:,} matches in total. Each was compared with {100 * run['share']:.2g}% of them on average."
+        f"{count(probes, wording.noun, wording.plural)} looked up{among}: {found if matched else 'no matches'}. "
+        f"Each was compared with {100 * run['share']:.2g}% of them on average."
     )
+    if probes >= FEW and matched >= CROWD * probes and matches >= SEVERAL * probes:
+        progress.say(
+            f"Note: nearly all {wording.plural} have several matches, so a match means little: {wording.remedy}."
+        )
     if out is not None:
         progress.say(f"Results: {out}")

@@ -166,7 +166,7 @@ def _choose(table: dict[str, Any], place: str, id: str | None, columns: list[str
     else:
         chosen = [name for name in chosen if _starts_with_number(table[name])]
     if not chosen:
-        raise BadDataError(f"{place}: no column looks like a measurement; name them with columns")
+        raise BadDataError(f"{place}: no column looks like a measurement; name them with --columns")
     return chosen
 
 
