@@ -15,16 +15,18 @@ _DEFAULTS: dict[str, Any] = {
 _ALWAYS = ("threshold", "method")
 
 
-def command_of(command: str, run: Mapping[str, Any], out: str) -> str:
+def command_of(command: str, run: Mapping[str, Any], out: str, exists: bool = False) -> str:
     """How to repeat a run of dedup or pairs, quoted for a POSIX shell. Threads and memory do not change the result.
+
+    If its output `exists`, the command replaces it, with its report.
 
     Examples
     --------
     >>> options = {"inputs": ["my news.jsonl"], "threshold": 0.7, "method": "lsh", "keep": "longest", "bag": True}
     >>> command_of("dedup", {"options": options, "audit": {"sample": 300}}, "out")
     "lookalike dedup 'my news.jsonl' -o out --threshold 0.7 --method lsh --bag --keep longest --audit 300"
-    >>> command_of("pairs", {"options": options, "engine": {"name": "spark", "master": "yarn"}}, "out.csv")[-29:]
-    ' --engine spark --master yarn'
+    >>> command_of("pairs", {"options": options, "engine": {"name": "spark", "master": "yarn"}}, "out.csv", True)[-50:]
+    ' --engine spark --master yarn --report --overwrite'
     """
     options = dict(run["options"])
     if earlier := options.get("from"):
@@ -45,7 +47,7 @@ def command_of(command: str, run: Mapping[str, Any], out: str) -> str:
         words += ["--audit", str(audit["sample"])]
     if engine := run.get("engine"):
         words += ["--engine", engine["name"], *(["--master", engine["master"]] if engine.get("master") else [])]
-    return shlex.join(words)
+    return shlex.join([*words, *(["--report", "--overwrite"] if exists else [])])
 
 
 def _flags(options: Mapping[str, Any]) -> list[str]:

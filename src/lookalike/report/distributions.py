@@ -64,14 +64,21 @@ def chart_sizes(sizes: Sequence[SizeBin], number: int, largest: int, *, noun: st
     rows = [[_size(one), f"{one.clusters:,}"] for one in sizes]
     heads = [f"items in a {noun}", f"{noun}s"]
     numbers = table(heads, rows, numeric=range(2), caption=f"{noun.capitalize()}s by size")
-    chart = _draw_sizes(sizes, noun, title) if len(sizes) > 1 else Markup("")  # the title says it all
-    return figure(title, chart, numbers, note=note)
+    if len(sizes) == 1:  # the title says it all
+        return figure(title, Markup(""), numbers, note=note)
+    if any(one.low < one.high for one in sizes):
+        note += " Large ones are grouped by size, with a dot in the middle of each group."
+    return figure(title, _draw_sizes(sizes, largest, noun, title), numbers, note=note)
 
 
-def _draw_sizes(sizes: Sequence[SizeBin], noun: str, title: str) -> Markup:
-    most, high = max(one.clusters for one in sizes), max(sizes[-1].high, 20)
+def _draw_sizes(sizes: Sequence[SizeBin], largest: int, noun: str, title: str) -> Markup:
+    most, high = max(one.clusters for one in sizes), max(largest, 20)
     dots = [
-        Dot(math.sqrt(one.low * one.high), one.clusters, f"{_size(one)} items: {count(one.clusters, noun)}")
+        Dot(
+            math.sqrt(one.low * min(one.high, largest)),
+            one.clusters,
+            f"{_size(one)} items: {count(one.clusters, noun)}",
+        )
         for one in sizes
     ]
     return plot(

@@ -81,7 +81,7 @@ def facts_of_folder(
         if not (folder / name).is_file():
             raise UsageError(f"{folder}: {name} is missing, so it is not a finished output of lookalike dedup")
     tables = batches_of(folder / "removed.parquet"), batches_of(folder / "clusters.parquet")
-    facts = facts_of(run, *tables, inputs, by, out or str(folder))
+    facts = facts_of(run, *tables, inputs, by, command_of("dedup", run, out or str(folder), exists=True))
     closest, words = find_closest(folder, run, tables[0], inputs, SHOWN)
     return fill_in(replace(facts, closest=closest, about_closest=words), inputs)
 
@@ -91,17 +91,17 @@ def facts_of_tables(
 ) -> DedupReport:
     """The facts about a run in memory."""
     gone = batches_of(removed)
-    facts = facts_of(run, gone, batches_of(clusters), inputs, by, "OUT")
+    facts = facts_of(run, gone, batches_of(clusters), inputs, by, command_of("dedup", run, "OUT"))
     closest, words = find_closest(None, run, gone, inputs, SHOWN)
     return fill_in(replace(facts, closest=closest, about_closest=words), inputs)
 
 
 def facts_of(
-    run: Mapping[str, Any], removed: Batches, clusters: Batches, inputs: RunInputs, by: str | None, out: str
+    run: Mapping[str, Any], removed: Batches, clusters: Batches, inputs: RunInputs, by: str | None, command: str
 ) -> DedupReport:
-    """The facts in the tables of a run; items have no content yet."""
+    """The facts in the tables of a run; items have no content yet. `command` repeats the run."""
     name = "distance" if run["options"]["measure"] in ("euclidean", "hamming") else "similarity"
-    facts = DedupReport(run, title_of(run), command_of("dedup", run, out))
+    facts = DedupReport(run, title_of(run), command)
     if by is None:
         kind, sources = count_by_file(run, inputs, count_files(removed))
     else:

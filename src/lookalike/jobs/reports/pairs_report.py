@@ -64,7 +64,7 @@ def report_found_pairs(found: FoundPairs, run: Mapping[str, Any], out: Path | No
     facts = replace(
         facts,
         run=run,
-        command="" if out is None else command_of("pairs", run, str(out)),
+        command="" if out is None else command_of("pairs", run, str(out), exists=True),
         two_sided=found.second is not None,
         examples=[] if run["options"].get("transpose") else _examples(found, inputs, facts.value_name),
     )

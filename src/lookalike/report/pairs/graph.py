@@ -14,9 +14,11 @@ from lookalike.types import Float64
 STEPS = 150
 WIDTH, HEIGHT, MARGIN = 420, 300, 26
 NAMED = 6
-"""Items whose names are drawn; all have theirs as a tooltip."""
+"""Items whose names are drawn, if there is room; all have theirs as a tooltip."""
 NAME = 16
 """Characters of a drawn name."""
+DOT, LETTER, LINE = 5, 8, 14
+"""In units of the drawing: the radius of a dot, and the largest width and height of a letter."""
 MANY = 60
 """Lines that can be distinguished; if there are more, they are thinner."""
 
@@ -35,16 +37,63 @@ def draw_component(one: Component, value_name: str) -> Markup:
         parts.append(tag("line", words, **ends, class_="link", stroke_width=_thickness(value, values, value_name)))
     for number, name in enumerate(one.names):
         x, y = spots[number]
-        parts.append(tag("circle", tag("title", _short(name)), cx=x, cy=y, r=5, class_="taken"))
-        if number < (NAMED if len(one.names) <= 12 else NAMED // 2):
-            side = {"x": x + 8, "class_": "start"} if x < WIDTH / 2 else {"x": x - 8, "class_": "end"}
-            parts.append(tag("text", _ending(str(name)), y=y + 4, **side))
+        parts.append(tag("circle", tag("title", _short(name)), cx=x, cy=y, r=DOT, class_="taken"))
+    parts += [
+        tag("text", words, x=x, y=y + 4, class_=side)
+        for words, x, y, side in place_names(short_names(one.names), spots)
+    ]
     label = f"A component of {one.size:,} items and {one.pairs:,} pairs"
     return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label, class_="graph")
 
 
 def _short(name: object) -> str:
     return shorten(name, 80)
+
+
+def short_names(names: Sequence[object]) -> list[str]:
+    """Names to draw: only the rows if all are rows of one file, else the end of each.
+
+    Examples
+    --------
+    >>> short_names(["crawl/a.dat:256", "crawl/a.dat:7"]), short_names(["a.txt:1", "b.txt:1"])
+    ([':256', ':7'], ['a.txt:1', 'b.txt:1'])
+    """
+    parts = [str(name).rpartition(":") for name in names]
+    if len(parts) > 1 and parts[0][1] and len({file for file, *_ in parts}) == 1:
+        return [f":{_ending(row)}" for *_, row in parts]
+    return [_ending(str(name)) for name in names]
+
+
+def place_names(names: Sequence[str], spots: Float64) -> list[tuple[str, float, float, str]]:
+    """Names beside their dots, on the side that has room: text, place and side. Names without room are left out.
+
+    Examples
+    --------
+    >>> place_names(["one", "two"], np.array([[50.0, 50], [60, 52]]))
+    [('one', 42.0, 50.0, 'end'), ('two', 68.0, 52.0, 'start')]
+    """
+    taken = [(x - DOT, x + DOT, y - DOT, y + DOT) for x, y in spots.tolist()]
+    found: list[tuple[str, float, float, str]] = []
+    for name, (x, y) in zip(names, spots.tolist()):
+        width = LETTER * len(name)
+        sides = [("start", x + 8, x + 8 + width), ("end", x - 8, x - 8 - width)]
+        for side, start, end in sides if x < WIDTH / 2 else sides[::-1]:
+            box = min(start, end), max(start, end), y - LINE / 2, y + LINE / 2
+            if box[0] >= 0 and box[1] <= WIDTH and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                found.append((name, start, y, side))
+                break
+        if len(found) == NAMED:
+            break
+    return found
+
+
+Box = tuple[float, float, float, float]
+"""Left, right, top, bottom."""
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _ending(name: str) -> str:
