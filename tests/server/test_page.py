@@ -100,6 +100,7 @@ def test_explore_items_charts_and_a_random_cluster(visit, site):
     page.goto(f"{site.url}/#explore")
     expect(page.locator("svg.chart")).to_have_count(2, timeout=WAIT_MS)
     assert page.locator(".tiles dd").first.inner_text() == str(len(TEXTS))
+    assert page.locator("svg.chart text").first.evaluate("text => text.getBoundingClientRect().height") > 12
     page.fill("#item-id", "rose")
     page.keyboard.press("Enter")
     page.wait_for_selector("#found .name:text('roses')")
@@ -124,7 +125,9 @@ def test_review_decisions_are_saved(visit, site):
     page.goto(f"{site.url}/#review")
     page.locator(".groups button").first.click()
     page.wait_for_selector("#group-title")
-    assert page.locator("#group .side mark").count() >= 2
+    kept, removed = (page.locator("#group .side").nth(at).locator("mark") for at in (0, 1))
+    own = [[word for word in one.split() if word not in other.split()] for one, other in ((ROSE, ROSES), (ROSES, ROSE))]
+    assert [" ".join(one.all_inner_texts()).split() for one in (kept, removed)] == own
     assert visit.violations() == []
     button = page.locator("#group .route .decide button", has_text="Unsure")
     if button.get_attribute("aria-pressed") == "true":  # from the visit before
@@ -134,6 +137,25 @@ def test_review_decisions_are_saved(visit, site):
     page.wait_for_selector("#group .route .decide [aria-pressed=true]")
     last = json.loads(saved.read_text().splitlines()[-1])
     assert (last["id"], last["decision"]) == ("roses", "unsure")
+
+
+def test_review_scrolls_to_the_first_difference(chromium, tmp_path):
+    words = [f"word{number}" for number in range(3000)]
+    texts = [" ".join(words), " ".join([*words[:1500], "extra", *words[1500:]])]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    assert process("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out").code == 0
+    with Serving("--run", tmp_path / "out") as server, Visit(chromium) as visit:
+        page = visit.page
+        page.goto(f"{server.url}/#review")
+        page.locator(".groups button").first.click()
+        page.wait_for_selector("#group-title")
+        assert page.locator("#group mark").all_inner_texts() == ["extra"]
+        inside = (
+            "mark => { const box = mark.closest('.text').getBoundingClientRect(), at = mark.getBoundingClientRect();"
+        )
+        assert page.locator("#group mark").evaluate(inside + "return at.top > box.top && at.bottom < box.bottom; }")
+        tops = [page.locator("#group .text").nth(at).evaluate("box => box.scrollTop") for at in (0, 1)]
+        assert tops[0] == tops[1] > 0
 
 
 def test_links_are_filtered_by_source(chromium, tmp_path):
@@ -159,6 +181,9 @@ def test_links_are_filtered_by_source(chromium, tmp_path):
 def test_the_description_of_the_api_is_readable_offline(visit, site):
     visit.page.goto(f"{site.url}/docs")
     visit.page.wait_for_selector("code:text-is('/v1/query')")
+    assert "`" not in visit.page.locator("main").inner_text()
+    expect(visit.page.locator("#about")).to_have_text(f"{len(TEXTS)} items", timeout=WAIT_MS)
+    assert [one for one in visit.page.locator("nav a").all_inner_texts() if one] == ["Ask", "Explore", "Review", "API"]
     assert visit.violations() == []
 
 

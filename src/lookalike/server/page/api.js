@@ -45,6 +45,14 @@ export async function call(method, path, body, signal) {
   return found;
 }
 
+// The same for a page that can do without the answer: null if there is none.
+export async function peek(path) {
+  try {
+    const answer = await fetch(path, { headers: headers() });
+    return answer.ok ? await answer.json() : null;
+  } catch { return null; }
+}
+
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 export function curl(method, path, body) {

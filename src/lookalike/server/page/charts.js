@@ -10,10 +10,13 @@ function s(name, attributes, ...children) {
 }
 
 export function bars(title, values) {
-  const width = 560, height = 190, left = 8, bottom = 24, top = 22;
+  // no wider than the screen, so that labels keep their size on a phone
+  const width = Math.min(560, document.documentElement.clientWidth - 70), height = 190, left = 8, bottom = 24, top = 22;
   const most = Math.max(1, ...values.map((one) => one.value));
   const step = Math.min(64, (width - 2 * left) / Math.max(values.length, 1));
   const few = step * values.length < width - 2 * left - 1;
+  const labels = values.map((one) => one.label).filter(Boolean);
+  const every = labels.length > 2 ? Math.ceil(8 * Math.max(...labels.map((one) => one.length)) / step) : 1;
   const chart = s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title });
   chart.append(s("line", { x1: left, x2: width - left, y1: height - bottom, y2: height - bottom }));
   values.forEach((one, at) => {
@@ -21,7 +24,7 @@ export function bars(title, values) {
     const bar = s("rect", { x: left + at * step + step * .08, y: height - bottom - tall, width: Math.max(1, step * .84), height: tall, rx: 2 });
     bar.append(s("title", {}, one.hint));
     chart.append(bar);
-    if (one.label) {
+    if (one.label && at % every === 0) {
       const anchor = values.length === 1 || (!few && at === 0) ? "start" : !few && at === values.length - 1 ? "end" : "middle";
       const x = anchor === "start" ? left : anchor === "end" ? width - left : left + (at + .5) * step;
       chart.append(s("text", { x, y: height - 7, "text-anchor": anchor }, one.label));

@@ -1,7 +1,8 @@
 // /docs: the OpenAPI description as a page, without anything from elsewhere.
 
-import { command, h } from "./dom.js";
-import { curl } from "./api.js";
+import { curl, peek } from "./api.js";
+import { command, h, withCode } from "./dom.js";
+import { showTop } from "./top.js";
 
 const place = document.getElementById("docs");
 
@@ -15,7 +16,7 @@ function fields(schema, document_) {
   const one = found?.oneOf ? resolve(found.oneOf[0], document_) : found;
   const rows = Object.entries(one?.properties ?? {});
   if (!rows.length) return null;
-  return h("table", {}, h("tbody", {}, rows.map(([name, about]) => h("tr", {}, h("th", { scope: "row", class: "mono" }, name), h("td", {}, type(about)), h("td", {}, about.description ?? "")))));
+  return h("table", {}, h("tbody", {}, rows.map(([name, about]) => h("tr", {}, h("th", { scope: "row", class: "mono" }, name), h("td", {}, type(about)), h("td", {}, withCode(about.description ?? ""))))));
 }
 
 function type(about) {
@@ -29,11 +30,12 @@ function route(path, method, about, document_) {
   const example = body && (body.oneOf?.[0] ?? body).examples?.[0];
   const codes = Object.keys(about.responses ?? {}).join(", ");
   return h("div", { class: "card" }, h("h2", {}, h("span", { class: "method" }, method.toUpperCase()), h("code", {}, path)),
-    h("p", {}, about.description ?? about.summary ?? ""),
+    h("p", {}, withCode(about.description ?? about.summary ?? "")),
     body ? [h("h3", {}, "Body"), fields(body, document_)] : null, answer ? [h("h3", {}, "Answer"), fields(answer, document_)] : null,
     h("p", { class: "note" }, `Status codes: ${codes}`), method === "get" || example ? command(curl(method.toUpperCase(), path, example)) : null);
 }
 
+peek("/v1/stats").then((stats) => { if (stats) showTop(stats); });
 const document_ = await (await fetch("/openapi.json")).json();
-place.append(h("p", { class: "lead" }, document_.info.description), h("p", {}, h("a", { href: "/openapi.json" }, "openapi.json")),
+place.append(h("p", { class: "lead" }, withCode(document_.info.description)), h("p", {}, h("a", { href: "/openapi.json" }, "openapi.json")),
   ...Object.entries(document_.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, about]) => route(path, method, about, document_))));

@@ -41,6 +41,33 @@ export function marked(title, text, spans) {
   return h("div", { class: "text", tabindex: "0", role: "group", "aria-label": `Text of ${title}` }, parts);
 }
 
+// What is between the shared passages of a text, if it contains a letter or a digit.
+export function unshared(text, shared) {
+  if (!text || !shared?.length) return [];
+  const characters = Array.from(text);
+  const found = [];
+  let at = 0;
+  for (const [start, end] of [...shared, [characters.length, characters.length]]) {
+    const between = characters.slice(at, start).join("");
+    if (/[\p{L}\p{N}]/u.test(between)) found.push([at + Array.from(between.match(/^\s*/)[0]).length, start - Array.from(between.match(/\s*$/)[0]).length]);
+    at = end;
+  }
+  return found;
+}
+
+// Scroll both texts of a pair to the first passage that is marked; a text without any goes where the other is.
+export function scrollToMarks(pair) {
+  const boxes = [...pair.querySelectorAll(".text")];
+  const places = boxes.map((box) => {
+    const first = box.querySelector("mark");
+    return first ? Math.max(0, first.offsetTop - box.offsetTop - box.clientHeight / 3) : null;
+  });
+  boxes.forEach((box, at) => { box.scrollTop = places[at] ?? Math.max(0, ...places); });
+}
+
+// Text in which `names` are set as code.
+export const withCode = (text) => text.split("`").map((part, at) => (at % 2 ? h("code", {}, part) : part));
+
 export function side(title, text, spans, missing, heading = "h3") {
   const body = text === null || text === undefined ? h("p", { class: "note" }, missing) : marked(title, text, spans);
   return h("div", { class: "side" }, h(heading, {}, title), body);

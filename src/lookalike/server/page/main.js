@@ -2,9 +2,10 @@
 
 import { askView } from "./ask.js";
 import { call } from "./api.js";
-import { count, h, problem } from "./dom.js";
+import { h, problem } from "./dom.js";
 import { exploreView } from "./explore.js";
 import { reviewView } from "./review.js";
+import { showTop } from "./top.js";
 
 const view = document.getElementById("view");
 const VIEWS = { ask: askView, explore: exploreView, review: reviewView };
@@ -15,12 +16,7 @@ async function show() {
     const first = stats.server.index ? "ask" : "review";
     const wanted = location.hash.slice(1);
     const name = wanted in VIEWS && (wanted === "review" ? stats.server.review : stats.server.index) ? wanted : first;
-    for (const one of Object.keys(VIEWS)) {
-      const link = document.getElementById(`nav-${one}`);
-      link.hidden = one === "review" ? !stats.server.review : !stats.server.index;
-      if (one === name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
-    }
-    document.getElementById("about").textContent = stats.server.index ? `${count(stats.items)} items${stats.server.read_only ? ", read-only" : ""}` : "";
+    showTop(stats, name);
     document.title = `${name[0].toUpperCase()}${name.slice(1)} – lookalike`;
     view.replaceChildren(...await VIEWS[name](stats));
     view.dataset.view = name;

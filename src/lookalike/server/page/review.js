@@ -1,7 +1,7 @@
 // Review: the clusters or links of a finished run, with decisions.
 
 import { call, curl } from "./api.js";
-import { command, count, h, problem, side, similarity } from "./dom.js";
+import { command, count, h, problem, scrollToMarks, side, similarity, unshared } from "./dom.js";
 
 const DECISIONS = [["keep", "Keep"], ["remove", "Remove"], ["unsure", "Unsure"]];
 const PAGE = 20;
@@ -48,15 +48,18 @@ export async function reviewView() {
       if (from + found.members.length < found.size - 1) parts.push(h("button", { type: "button", onclick: () => open(number, from + PAGE) }, "Next items"));
       parts.push(command(curl("GET", path)));
       shown.replaceChildren(h("div", { class: "card" }, parts.filter(Boolean)));
+      for (const one of shown.querySelectorAll(".sides")) scrollToMarks(one);
     } catch (error) { shown.replaceChildren(problem(error)); }
   }
 
   const missing = "The text cannot be read: the input has changed, or is no longer there.";
 
   function pair(number, group, member) {
+    const [kept, removed] = [unshared(group.keeper.text, member.left_shared), unshared(member.text, member.right_shared)];
+    const equal = member.left_shared.length && !kept.length && !removed.length ? " The words are equal." : "";
     return h("div", { class: "route" }, h("h3", {}, `${similarity(member[group.value])} — ${member.id}`),
-      h("p", { class: "note" }, `Removed, from ${member.file}`),
-      h("div", { class: "sides" }, side(`Kept: ${group.keeper.id}`, group.keeper.text, member.left_shared, missing), side(`Removed: ${member.id}`, member.text, member.right_shared, missing)),
+      h("p", { class: "note" }, `Removed, from ${member.file}. Marked is what only one of the two has.${equal}`),
+      h("div", { class: "sides" }, side(`Kept: ${group.keeper.id}`, group.keeper.text, kept, missing), side(`Removed: ${member.id}`, member.text, removed, missing)),
       decide(number, member.row, member.decision));
   }
 
