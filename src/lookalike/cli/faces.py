@@ -8,7 +8,6 @@ import click
 
 from lookalike.cli.lookups import Output, Wording, lookup_options, run_lookup
 from lookalike.cli.options import CONTEXT
-from lookalike.types.wording import count
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
@@ -89,6 +88,8 @@ def command(
 
 
 def _describe(names: list[str], threshold: int) -> str:
+    from lookalike.types.wording import count
+
     shown = [*names[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])]
     close = count(threshold, "close measurement")
     return f"Measurements: {', '.join(shown)} ({count(len(names), 'column')}). Threshold: {close}."

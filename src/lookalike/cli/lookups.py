@@ -12,7 +12,6 @@ import click
 
 from lookalike.cli.options import Command, json_and_quiet
 from lookalike.errors import UsageError
-from lookalike.types.wording import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,6 +96,8 @@ def run_lookup(
 
 
 def _summarize(run: dict[str, Any], out: str | None, progress: Progress, wording: Wording) -> None:
+    from lookalike.types.wording import count
+
     counts = run["counts"]
     probes, gallery, matched, matches = (counts[name] for name in ("probes", "gallery", "matched", "matches"))
     among = f" among {gallery:,}" if run["options"]["against"] else f", each among the {gallery:,} others"
