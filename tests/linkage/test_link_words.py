@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from tests.support.catalogues import judge_products, make_products
 
 import lookalike as la
+from lookalike.linkage.report_page import report_links
 
 FIELDS = ["title:text", "description:text", "maker", "price"]
 
@@ -57,6 +59,21 @@ def test_weights_and_prior_add_up_to_the_score(products):
     total = found.run["prior"] + sum(row[name]["weight"] for name in ("title", "description", "maker", "price"))
     assert row["score"] == pytest.approx(total)
     assert row["probability"] == pytest.approx(1 / (1 + 2 ** -row["score"]))
+
+
+def test_the_report_shows_the_weights_of_the_model(tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path, table in zip(paths, make_products(150, 150, 0.4)):
+        pq.write_table(table, path)
+    la.link(*paths, FIELDS, id="id", threads=1, out=tmp_path / "out")
+    facts = json.loads((tmp_path / "out/model/report.json").read_text())
+    assert facts["weights"] == []
+    learned = json.loads((tmp_path / "out/model/model.json").read_text())["scoring"]["weights"]
+    assert [one["weight"] for one in facts["evidence"]] == learned
+    assert {one["field"] for one in facts["evidence"]} == {"title", "description", "maker", "price"}
+    page = (tmp_path / "out/report.html").read_text()
+    assert ">words of the shorter text in common<" in page
+    assert report_links(tmp_path / "out", tmp_path / "again.html").read_text() == page
 
 
 def test_each_record_has_one_partner(products):
