@@ -86,6 +86,30 @@ def test_examples_run_unchanged(path):
     assert page.attempted >= EXAMPLES.get(name(path), 0)
 
 
+def test_the_blocks_of_a_page_are_one_session():
+    page = Page("""```python
+>>> number = 1
+>>> def value():
+...     return number
+```
+
+```python
+>>> number = 2
+>>> value()
+2
+```
+""")
+    page.run()
+    assert (page.wrong, page.attempted) == ([], 4)
+
+
+@pytest.mark.usefixtures("folder")
+def test_output_of_a_page_includes_messages_of_commands_in_a_shell():
+    page = Page("```console\n$ echo message >&2; echo output\noutput\n```\n")
+    assert "\nmessage\noutput\n```" in page.run()
+    assert len(page.wrong) == 1
+
+
 def anchors(path: Path) -> set[str]:
     """What GitHub calls the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), re.MULTILINE)

@@ -35,16 +35,17 @@ def furnish(folder: Path) -> None:
     (folder / "bad.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n{"text":\n')
 
 
-def call(command: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command."""
+def call(command: str) -> tuple[int, str]:
+    """Exit code of a command, and what a terminal would show: stdout and stderr together."""
     if SHELL.search(command):
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, env=os.environ | {"PATH": path})
-        return done.returncode, done.stdout, done.stderr
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
-    with redirect_stdout(out), redirect_stderr(err):
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(command, shell=True, text=True, env=os.environ | {"PATH": path}, **both)
+        return done.returncode, done.stdout
+    shown = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True)
+    with redirect_stdout(shown), redirect_stderr(shown):
         code = run(shlex.split(command)[1:])
-    return code, *(stream.buffer.getvalue().decode() for stream in (out, err))
+    return code, shown.buffer.getvalue().decode()
 
 
 class _Runner(doctest.DocTestRunner):
@@ -78,10 +79,11 @@ class Page:
     def _python(self, body: str) -> str:
         if ">>>" not in body:
             return body
-        test = doctest.DocTestParser().get_doctest(body, self.names, "page", None, 0)
+        test = doctest.DocTestParser().get_doctest(body, {}, "page", None, 0)
+        test.globs = self.names  # itself, not a copy: functions of earlier blocks must see what later ones assign
         runner = _Runner()
         runner.run(test, clear_globs=False)
-        self.names, self.attempted = test.globs, self.attempted + len(test.examples)
+        self.attempted += len(test.examples)
         lines = body.splitlines(keepends=True)
         for example, got in reversed(runner.wrong):
             self.wrong.append(f">>> {example.source}{example.want}--- but printed\n{got}")
@@ -93,9 +95,8 @@ class Page:
         checker, shown = doctest.OutputChecker(), []
         for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
             command, _, expected = part.partition("\n")
-            code, out, err = call(command)
-            assert code in (0, 2, 3, 4), f"{command}: {err}"
-            printed = out if SHELL.search(command) else out + err
+            code, printed = call(command)
+            assert code in (0, 2, 3, 4), f"{command}: {printed}"
             self.attempted += 1
             right = checker.check_output(expected, printed, FLAGS)
             self.wrong += [] if right else [f"$ {command}\n{expected}--- but printed\n{printed}"]
@@ -106,9 +107,9 @@ class Page:
         for line in body.splitlines():
             command = line.partition(" #")[0].strip()
             if command:
-                code, _, err = call(command)
+                code, printed = call(command)
                 self.attempted += 1
-                self.wrong += [f"{command} ended with {code}: {err}"] if code else []
+                self.wrong += [f"{command} ended with {code}: {printed}"] if code else []
         return body
 
 
