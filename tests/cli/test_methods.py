@@ -1,6 +1,7 @@
 """Methods of `pairs` on the command line: what they say, and what goes with what."""
 
 import json
+import re
 
 import pytest
 
@@ -61,7 +62,8 @@ def test_every_index_gives_the_same_pairs_and_counts_what_each_filter_left(cli, 
     done = cli("pairs", *sets, "--method", "exact", "--index", index, "--stats")
     assert len(done.rows()) == 5
     assert "pairs whose sizes allow it" in done.err
-    assert "pairs that are similar" in done.err
+    assert "4 similar" in done.err
+    assert re.search(r"^Among distinct sets:$(?s:.*)^  pairs that are similar +3$", done.err, re.MULTILINE)
 
 
 def test_explain_prints_costs_and_does_nothing(cli, sets, tmp_path):

@@ -32,7 +32,6 @@ def furnish(folder: Path) -> None:
     for path in (DOCS / "news.jsonl", *sorted((DOCS / "data").glob("*"))):
         (folder / path.relative_to(DOCS.parent)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, folder / path.relative_to(DOCS.parent))
-    (folder / "bad.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n{"text":\n')
 
 
 def call(command: str) -> tuple[int, str]:

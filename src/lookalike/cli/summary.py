@@ -92,10 +92,10 @@ def _say_alarms(run: dict[str, Any], progress: Progress) -> None:
 
 
 def summarize_join(stats: JoinStats, progress: Progress) -> None:
-    """Print how many pairs passed each filter of the exact join."""
-    for name, text in _FILTERS.items():
-        if number := getattr(stats, name):
-            progress.say(f"  {text:<46}{number:>16,}")
+    """Print how many pairs passed each filter of the exact join, which compares distinct sets only."""
+    lines = [f"  {text:<46}{number:>16,}" for name, text in _FILTERS.items() if (number := getattr(stats, name))]
+    for line in ["Among distinct sets:", *lines] if lines else []:
+        progress.say(line)
 
 
 _FILTERS = {
