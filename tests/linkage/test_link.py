@@ -402,7 +402,7 @@ def test_a_validating_field_without_information(people, linked, said, scoring):
         assert result.run["precision"] is None
         assert len(result.links)
     else:
-        assert note.endswith("; so the precision is estimated by the model's own probability")
+        assert note.endswith("; so the precision is estimated by the model itself")
         assert result.links.equals(linked.links)
         assert result.run["precision"]["how"] == "the model's own probability"
         assert result.run["precision"]["estimate"] == pytest.approx(result.links["probability"].to_numpy().mean())

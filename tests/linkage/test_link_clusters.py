@@ -65,8 +65,9 @@ def test_every_link_is_within_a_cluster_and_connects_it(linked):
 def test_pairs_refused_by_clusters_are_counted_and_reported(linked):
     refused = linked.run["counts"]["refused"]
     assert refused > 0
-    [sentence] = [note for note in linked.run["notes"] if "refused links" in note]
-    assert sentence.startswith(f"refused links: {refused} (pairs at or above the cut that would join clusters")
+    [sentence] = [note for note in linked.run["notes"] if "not linked" in note]
+    why = "because most other pairs between the two clusters are not matches"
+    assert sentence == f"{refused:,} pairs reach the cut but were not linked, {why}"
 
 
 def test_threads_do_not_matter(copies, linked):

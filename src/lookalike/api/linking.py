@@ -81,7 +81,7 @@ def link(
     validate : str, optional
         A column of dates or numbers, not in `fields`, from which the share of correct links is estimated.
     precision : float, optional
-        Link from the score at which this share of the links is correct.
+        Raise the cut until this share of the links is estimated to be correct.
     probability : float, default 0.5
         Without `precision`: link if the model's probability is at least this.
     one_to_one : {"auto", "optimal", "greedy", "left", "right", "no"}, default "auto"

@@ -83,9 +83,7 @@ Examples:
     metavar="N",
     help="Do not link; instead, write the N pairs whose labels would help most to the file -o (.csv), for --labels.",
 )
-@click.option(
-    "--precision", type=float, help="Target precision: link only pairs with scores at which this share is correct."
-)
+@click.option("--precision", type=float, help="Raise the cut until this share of the links is estimated to be correct.")
 @click.option(
     "--probability",
     type=float,
@@ -277,4 +275,4 @@ def _say_labels(labels: dict[str, Any], progress: Progress) -> None:
 
 
 def _source(how: str) -> str:
-    return how if how.startswith("validated") else f"by {how}"
+    return how if how.startswith("validated") else "according to the model itself (not validated)"

@@ -379,10 +379,8 @@ def _decide(
             "other records"
         )
     if refused:
-        notes.add(
-            f"refused links: {refused:,} (pairs at or above the cut that would join clusters most of whose other pairs "
-            "are not matches)"
-        )
+        unlinked = count(refused, "pair reaches the cut but was not linked", "pairs reach the cut but were not linked")
+        notes.add(f"{unlinked}, because most other pairs between the two clusters are not matches")
     validated = None
     if validation is not None and validating is not None and chosen.any():
         validated = validation.of(validating.differences((pairs.left, pairs.right))[chosen], scores.sure()[chosen])

@@ -69,6 +69,12 @@ def test_kinds_are_recognised(name, values, kind):
     assert why
 
 
+def test_the_kind_of_a_city_is_explained():
+    found, why = recognise("city", pa.array(["Hartsville", "New Haven", "Bergen"]))
+    assert found == "person"
+    assert why.endswith("one to four words of letters, like names of people, places or companies")
+
+
 def test_a_few_bad_values_change_no_kind():
     dates = [f"19{year}0412" for year in range(10, 90)]
     assert recognise("x", pa.array([*dates, "?", "easter", "1956 or so"]))[0] == "date"

@@ -12,11 +12,11 @@ from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 
 
-def cut(probability, single="both"):
+def cut(probability, /, single="both", **options):
     probability, notes = np.array(probability), []
     weights = WordWeights(SimpleNamespace(), np.zeros(0), 0.0, float(probability.sum()), True, single=single)
     scores = Scores(weights, np.log2(probability / (1 - probability)), probability)
-    return choose_cut(scores, None, LinkSettings.parse("title:text"), notes.append).score, notes
+    return choose_cut(scores, None, LinkSettings.parse("title:text", **options), notes.append), notes
 
 
 @pytest.mark.parametrize(
@@ -31,17 +31,30 @@ def cut(probability, single="both"):
     ],
 )
 def test_links_must_be_more_than_chance_can_explain(probability, linked):
-    score, notes = cut(probability)
+    (score, _), notes = cut(probability)
     assert math.isfinite(score) == linked
     assert bool(notes) != linked
 
 
 def test_the_expected_f1_is_greatest_at_the_cut():
     for probability in ([0.95] * 20 + [0.55] * 20, [0.95] * 20 + [0.2] * 20):
-        score, _ = cut(probability)
+        (score, _), _ = cut(probability)
         matches, links = np.cumsum(probability), np.arange(1, 41)
         best = probability[int(np.argmax(2 * matches / (links + matches[-1])))]
         assert score == pytest.approx(math.log2(best / (1 - best)))
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({}, "a probability of at least 0.95, where the expected F1 is highest"),
+        ({"probability": 0.3}, "a probability of at least 0.3, according to the model"),
+        ({"precision": 0.9}, "chosen so that 90.0% of the pairs at or above it are correct, according to the model"),
+    ],
+)
+def test_the_reason_for_the_cut(options, why):
+    (_, found), _ = cut([0.95] * 20 + [0.2] * 20, **options)
+    assert found == why
 
 
 def test_the_interval_is_wider_with_few_links():

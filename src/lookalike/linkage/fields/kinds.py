@@ -175,7 +175,8 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
         return "address", f"{_percent(mixed)} are words with a house number"
     names = _share(values, _WORDS)
     if names >= MOST and "text" not in hints and _share(values, r"^.{1,40}$") >= 0.95:
-        return "person", f"{_percent(names)} are one to four words of letters"
+        alike = "like names of people, places or companies"
+        return "person", f"{_percent(names)} are one to four words of letters, {alike}"
     words = float(pc.mean(pc.count_substring_regex(values, r"[\pL\d]+")).as_py())
     return "text", f"its values fit no other kind; they have {words:.1f} words on average"
 

@@ -54,7 +54,7 @@ def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSett
     lowest = float(reached.min()) if len(reached) else math.inf
     if not len(reached) and scores.scoring.expected >= 1:  # otherwise, another note says that there is no match
         note(f"no pair has a probability of {settings.probability:g} or more, so nothing is linked; add fields")
-    return Cut(lowest, f"the model's own probability is {settings.probability:g} or more")
+    return Cut(lowest, f"a probability of at least {settings.probability:g}, according to the model")
 
 
 def keep_cut(model: Model, scores: Scores, settings: LinkSettings, note: Note) -> Cut:
@@ -73,8 +73,8 @@ def _validated_cut(validation: Validation, wanted: float, settings: LinkSettings
     if found is not None:
         return Cut(
             found.cut,
-            f"{found.precision:.1%} of the pairs at or above it are valid ({found.low:.1%} to {found.high:.1%}), "
-            f"according to {settings.validate}; wanted: {wanted:.1%}",
+            f"chosen so that {wanted:.1%} of the pairs at or above it are correct; judging by {settings.validate}, "
+            f"{found.precision:.1%} are ({found.low:.1%} to {found.high:.1%})",
         )
     note(f"no score reaches a precision of {wanted:.1%} according to {settings.validate}; nothing is linked")
     return Cut(math.inf, f"no score reaches a precision of {wanted:.1%}")
@@ -109,7 +109,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
         return Cut(math.inf, "the pairs at or above any score can be explained by chance")
     place = order[last]
     least = float(scores.probability[place])
-    return Cut(float(scores.score[place]), f"the expected F1 is greatest there (probability {least:.2f} or more)")
+    return Cut(float(scores.score[place]), f"a probability of at least {least:.2f}, where the expected F1 is highest")
 
 
 def _model_cut(scores: Scores, wanted: float) -> Cut:
@@ -120,5 +120,5 @@ def _model_cut(scores: Scores, wanted: float) -> Cut:
     enough = np.flatnonzero(mean >= wanted)
     if not len(enough):
         return Cut(math.inf, f"no score reaches a precision of {wanted:.1%} according to the model")
-    why = f"{wanted:.1%} of the pairs at or above it are valid, according to the model's own probability"
+    why = f"chosen so that {wanted:.1%} of the pairs at or above it are correct, according to the model"
     return Cut(float(scores.score[order[enough[-1]]]), why)

@@ -80,5 +80,5 @@ class ValidatingField:
 
 def _not_validated(why: str, settings: LinkSettings) -> str:
     """The note if the validating field carries no information and no precision is requested."""
-    instead = "is estimated by the model's own probability" if settings.scoring == "weights" else "is unknown"
+    instead = "is estimated by the model itself" if settings.scoring == "weights" else "is unknown"
     return f"--validate {settings.validate}: {why}; so the precision {instead}"
