@@ -23,6 +23,7 @@ from lookalike.read.documents import DocumentsSource
 from lookalike.read.earlier import LINE_FILES, names_an_index, read_record
 from lookalike.read.files import File, first_line, stamp
 from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY, open_source
+from lookalike.read.json_files import refuse_json_table
 from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
 from lookalike.read.unreadable import UnreadableSource
@@ -48,6 +49,11 @@ class InputFile(NamedTuple):
         """Whether the file is one item."""
         suffix = self.file.suffix
         return suffix not in FORMATS or (self.in_folder and suffix == ".txt")
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the user typed its name, not that of a folder or a glob."""
+        return self.file.name == _shown(self.given)
 
 
 def open_inputs(
@@ -83,7 +89,7 @@ def open_inputs(
     Raises
     ------
     UsageError
-        If there is nothing to read.
+        If there is nothing to read, or a .json file that was named is a table.
     BadDataError
         If a folder inside an input folder cannot be read.
 
@@ -100,6 +106,9 @@ def open_inputs(
     found: list[InputFile] = []
     for given in inputs:
         found += _find(os.fspath(given), spool, found, how)
+    for one in found:
+        if one.file.suffix == ".json" and one.is_named:
+            refuse_json_table(one.file, encoding)
     names = kept_paths([one.file.kept_path for one in found], lambda row: _absolute(found[row].file))
     found = [
         one if one.file.kept_path == name else one._replace(file=replace(one.file, kept_path=name))
