@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from calling import names
 from lookalike.cli.index import command
 
 LINES = [{"id": "a", "text": "one two three four five six"}, {"id": "b", "text": "seven eight nine ten eleven twelve"}]
@@ -35,6 +36,46 @@ def test_usage_errors(cli, seen):
     assert cli("index", "add", "seen", "items.jsonl", "--on-conflict", "ignore").code == 2
     assert cli("index", "create", "other", "--measure", "containment").code == 2
     assert cli("index", "create", "other", "--store", "pickles").code == 2
+
+
+@pytest.mark.parametrize("name", ["items.jsonl", "nofile.jsonl", "table.CSV.gz", "page.html"])
+def test_the_name_of_a_data_file_is_not_that_of_an_index(cli, seen, tmp_path, name):
+    before = names(tmp_path)
+    done = cli("index", "create", name)
+    assert done.code == 2
+    what = "is a file, not an index" if name == "items.jsonl" else "is the name of a data file, not of an index"
+    assert done.err == f"lookalike: {name} {what}: `lookalike index create INDEX {name}`\n"
+    assert names(tmp_path) == before
+
+
+def test_a_name_that_is_taken_is_refused_before_the_plan(cli, seen, tmp_path):
+    (tmp_path / "folder").mkdir()
+    assert cli("index", "create", "seen").err == (
+        "lookalike: seen: already exists; add to it with `lookalike index add`, or choose another name\n"
+    )
+    assert cli("index", "create", "folder").err == (
+        "lookalike: folder: already exists and is not an index; choose another name\n"
+    )
+
+
+def test_an_empty_index_is_said_to_be_empty(cli):
+    assert cli("index", "create", "none").err.endswith("\nnone: created, empty.\n")
+
+
+@pytest.mark.parametrize("measure", ["containment", "overlap", "euclid"])
+def test_only_measures_that_an_index_has_are_offered(cli, measure):
+    done = cli("index", "create", "other", "--measure", measure)
+    choices = "jaccard, dice, cosine, euclidean, hamming"
+    assert (done.code, done.err) == (2, f"lookalike: --measure must be one of {choices}, not {measure!r}\n")
+    assert "containment" not in cli("index", "create", "-h").out
+
+
+def test_unknown_ids_are_named(cli, seen):
+    done = cli("index", "remove", "seen", "b", "nosuchid")
+    assert (done.code, done.err) == (0, "seen: 1 item, 1 removed.\nNot in the index: 'nosuchid'.\n")
+    done = cli("index", "remove", "seen", *"bcdefgh")
+    assert done.err == "seen: 1 item, 0 removed.\nNot in the index: 'b', 'c', 'd', 'e', 'f' and 2 more.\n"
+    assert cli("index", "remove", "seen", "--older-than", "1h").err == "seen: 1 item, 0 removed.\n"
 
 
 def test_an_id_that_exists(cli, seen):

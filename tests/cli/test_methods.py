@@ -106,3 +106,11 @@ def test_incompatible_options_are_refused(cli, sets, options, says):
     assert done.code == 2
     assert says in done.err
     assert done.out == ""
+
+
+@pytest.mark.parametrize("method", ["merge", "fast"])
+def test_dedup_offers_its_own_methods(cli, sets, method):
+    done = cli("dedup", *sets, "-o", "out", "--method", method)
+    assert (done.code, done.err) == (2, f"lookalike: --method must be one of auto, lsh, exact, brute, not {method!r}\n")
+    assert "merge" not in cli("dedup", "-h").out
+    assert "merge" in cli("pairs", "-h").out

@@ -130,6 +130,7 @@ def dedup(
     >>> result.removed.select(["id", "kept_id", "similarity"]).to_pylist()
     [{'id': 'data:1', 'kept_id': 'data:0', 'similarity': 1.0}]
     """
+    options = DedupOptions.parse(method, keep, policy, audit)
     settings = Settings.parse(
         column=column,
         id=id,
@@ -148,7 +149,6 @@ def dedup(
         memory=memory,
         length_ratio=length_ratio,
     )
-    options = DedupOptions.parse(method, keep, policy, audit)
     with JobIndexes(settings) as indexes:
         if not isinstance(into, str | Path | Index | None):
             raise UsageError(f"into must be the path of an index, or an Index, not {into!r}")

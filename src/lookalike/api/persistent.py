@@ -11,11 +11,11 @@ from weakref import finalize
 import pyarrow as pa
 
 from lookalike.api.inputs import Data, Measure, Number, OnError, open_sources
-from lookalike.engine.settings import Settings
 from lookalike.errors import UsageError
 from lookalike.index.ages import parse_age
 from lookalike.index.contract import Store
 from lookalike.index.index import StoredIndex
+from lookalike.index.kind import settings_for_index
 from lookalike.index.places import is_database
 from lookalike.index.stores import check_store
 from lookalike.index.together import JointAdditions
@@ -109,7 +109,7 @@ class Index:
         ...     len(index)
         2
         """
-        settings = Settings.parse(
+        settings = settings_for_index(
             column=column,
             id=id,
             threshold=threshold,
@@ -119,7 +119,6 @@ class Index:
             bag=bag,
             language=language,
             measure=measure,
-            method="lsh",
             seed=seed,
             threads=threads,
             on_error=on_error,

@@ -122,8 +122,8 @@ def _dedup(
     from lookalike.write import OutputFolder
 
     master = take_engine(options)
+    choices = DedupOptions.parse(options["method"], *own_options)
     settings = settings_from(options)
-    choices = DedupOptions.parse(settings.matching.method, *own_options)
     if not inputs:
         raise UsageError("INPUT is missing: files, folders, globs or URLs, or - for JSONL on standard input")
     check_inputs([*inputs, *places["reference"]])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, json_and_quiet, settings_from, shared_options
+from lookalike.cli.options import CONTEXT, json_and_quiet, shared_options
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
@@ -68,6 +68,8 @@ _memory = click.option(
     "--memory", metavar="SIZE", help="Memory limit, such as 4GiB. [default: half of the machine's memory]"
 )
 _index = click.argument("index", metavar="INDEX")
+_NAMED = 5
+"""How many unknown ids are named."""
 
 
 @click.group("index", epilog=_GROUP, context_settings=CONTEXT)
@@ -82,8 +84,16 @@ def command() -> None:
 @command.command("create", epilog=_CREATE, context_settings=CONTEXT)
 @_index
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
-@shared_options(without=("method",))
-@click.option("--store", default="sets", show_default=True, metavar="[sets|text]", help="What to store for each item.")
+@shared_options(
+    without=("method",), measure="For sets: jaccard, dice, cosine. For vectors: cosine, euclidean, hamming."
+)
+@click.option(
+    "--store",
+    default="sets",
+    show_default=True,
+    metavar="[sets|text]",
+    help="Store each item's set of shingles, or its text (needed to show texts on the web page).",
+)
 @_conflict
 @json_and_quiet
 def create(
@@ -94,13 +104,15 @@ def create(
     from lookalike.cli.progress import open_progress
     from lookalike.engine.method import report_plan
     from lookalike.index.index import StoredIndex
-    from lookalike.index.kind import Kind
+    from lookalike.index.kind import Kind, settings_for_index
+    from lookalike.index.stores import check_new
     from lookalike.read import check_inputs
 
     master = take_engine(options)
     unshared = {"store standard input in a file": "-" in inputs, "create the index in a folder": "://" in index}
     check_cluster(master, {}, unshared)
-    settings = settings_from({**options, "method": "lsh"})
+    settings = settings_for_index(id=options.pop("id_"), **options)
+    check_new(index)
     check_inputs(inputs)
     progress = open_progress(quiet)
     kind = Kind.create(settings, store)
@@ -111,7 +123,8 @@ def create(
             index, settings, sources, store=store, progress=progress, on_conflict=on_conflict, elsewhere=elsewhere
         )
     with made:
-        _tell(made, progress, as_json, {"items": len(made), "rejected": len(made.rejected)}, f"{made.store.name}: ")
+        counts = {"items": len(made), "rejected": len(made.rejected)}
+        _tell(made, progress, as_json, counts, "" if inputs else "created, empty")
 
 
 @command.command("add", epilog=_ADD, context_settings=CONTEXT)
@@ -161,13 +174,13 @@ def add(
             output.write([table])
         added = int(pc.sum(table["added"]).as_py() or 0)
         counts = {"items": len(opened), "added": added, "not_added": table.num_rows - added}
-        _tell(opened, progress, as_json, {**counts, "rejected": len(opened.rejected)}, f"{opened.store.name}: ")
+        _tell(opened, progress, as_json, {**counts, "rejected": len(opened.rejected)})
 
 
 @command.command("query", epilog=_QUERY, context_settings=CONTEXT)
 @_index
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-k", default=10, show_default=True, help="List at most this many items for each.")
+@click.option("-k", default=10, show_default=True, help="Maximum number of matches per item.")
 @click.option("--threshold", help="A higher threshold than that of the index. [default: that of the index]")
 @_out
 @_overwrite
@@ -203,7 +216,7 @@ def query(
         found = opened.matches(sources, k, threshold)
         output.write(found.tables())
         counts = {"items": len(opened), "matches": len(found), "rejected": len(opened.rejected)}
-        _tell(opened, progress, as_json, counts, f"{opened.store.name}: ")
+        _tell(opened, progress, as_json, counts)
 
 
 @command.command("remove", epilog=_REMOVE, context_settings=CONTEXT)
@@ -230,8 +243,12 @@ def remove(
     age = None if older_than is None else parse_age(older_than)
     progress = open_progress(quiet)
     with StoredIndex.open(index, progress=progress) as opened:
+        unknown = opened.unknown_ids(named)
         removed = opened.remove(named, older_than=age)
-        _tell(opened, progress, as_json, {"items": len(opened), "removed": removed}, f"{opened.store.name}: ")
+        _tell(opened, progress, as_json, {"items": len(opened), "removed": removed})
+        if unknown:
+            more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+            progress.say(f"Not in the index: {', '.join(map(repr, unknown[:_NAMED]))}{more}.")
 
 
 @command.command("stats", context_settings=CONTEXT)
@@ -298,7 +315,7 @@ def compact(index: str, memory: str | None, as_json: bool, quiet: bool) -> None:
     progress = open_progress(quiet)
     with StoredIndex.open(index, progress=progress, memory=memory) as opened:
         opened.compact()
-        _tell(opened, progress, as_json, {"items": len(opened)}, f"{opened.store.name}: ")
+        _tell(opened, progress, as_json, {"items": len(opened)})
 
 
 @contextmanager
@@ -321,18 +338,18 @@ def _opened(inputs: tuple[str, ...], settings: Settings, progress: Progress) -> 
         )
 
 
-def _tell(opened: StoredIndex, progress: Progress, as_json: bool, counts: dict[str, int], place: str) -> None:
-    """The summary: as JSON on stdout, or a line on stderr; and which lines were skipped."""
+def _tell(opened: StoredIndex, progress: Progress, as_json: bool, counts: dict[str, int], told: str = "") -> None:
+    """The summary: as JSON on stdout, or a line on stderr (the counts by default); and which lines were skipped."""
     from lookalike.cli.output import TableOutput
 
     if as_json:
         click.echo(json.dumps({"counts": counts, "seconds": progress.seconds}))
     one = {"items": "item", "matches": "match"}
-    told = ", ".join(
+    told = told or ", ".join(
         f"{number:,} {(one.get(name, name) if number == 1 else name).replace('_', ' ')}"
         for name, number in counts.items()
         if name != "rejected"
     )
-    progress.say(f"{place}{told}.")
+    progress.say(f"{opened.store.name}: {told}.")
     if opened.rejected:
         progress.say(f"Skipped lines: {TableOutput(None).write_rejected(opened.rejected)}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,41 +15,42 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
-_SHARED: dict[str, Callable[[Any], Any]] = {
-    "threshold": click.option(
+_option = partial(partial, click.option)
+"""An option with its attributes, which a command may change."""
+_SHARED: dict[str, Callable[..., Any]] = {
+    "threshold": _option(
         "--threshold", default="0.8", show_default=True,
         help="Lowest similarity of a pair (overlap: a count), or largest distance."),
-    "measure": click.option(
+    "measure": _option(
         "--measure", default="jaccard", show_default=True, metavar="MEASURE",
         help="For sets: jaccard, dice, cosine and, except with lsh, containment, overlap. For vectors: cosine, "
              "euclidean, hamming."),
-    "recall": click.option(
+    "recall": _option(
         "--recall", type=float, default=0.99, show_default=True, help="Target recall: share of similar pairs to find."),
-    "column": click.option("--column", default="text", show_default=True, help="The column to compare."),
-    "id": click.option("--id", "id_", metavar="COLUMN", help="The column with ids. [default: id, or FILE:ROW]"),
-    "shingle": click.option(
+    "column": _option("--column", default="text", show_default=True, help="The column to compare."),
+    "id": _option("--id", "id_", metavar="COLUMN", help="The column with ids. [default: id, or FILE:ROW]"),
+    "shingle": _option(
         "--shingle", default="word:5", show_default=True, help="How to shingle texts: word:W, char:K or stopword:N."),
-    "bag": click.option("--bag", is_flag=True, help="Count repeated shingles."),
-    "language": click.option(
+    "bag": _option("--bag", is_flag=True, help="Count repeated shingles."),
+    "language": _option(
         "--language", default="en", show_default=True, help="Language of the stop words, for --shingle stopword:N."),
-    "method": click.option(
+    "method": _option(
         "--method", default="auto", show_default=True, metavar="METHOD",
-        help="lsh reaches the target recall; exact, brute and (pairs only) merge miss nothing; auto uses the "
-             "cheapest."),
-    "hashes": click.option(
+        help="lsh reaches the target recall; exact and brute miss nothing; auto uses the cheapest."),
+    "hashes": _option(
         "--hashes", type=int, default=256, show_default=True, help="Maximum number of minhash values per item."),
-    "seed": click.option("--seed", type=int, default=1, show_default=True, help="Seed of the hash functions."),
-    "on_error": click.option(
+    "seed": _option("--seed", type=int, default=1, show_default=True, help="Seed of the hash functions."),
+    "on_error": _option(
         "--on-error", default="stop", show_default=True, metavar="[stop|skip]",
         help="What to do with a bad line: stop, or set it aside and continue."),
-    "encoding": click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files."),
-    "memory": click.option(
+    "encoding": _option("--encoding", default="utf-8", show_default=True, help="Encoding of text files."),
+    "memory": _option(
         "--memory", metavar="SIZE", help="Memory limit, such as 4GiB. [default: half of the machine's memory]"),
-    "engine": click.option(
+    "engine": _option(
         "--engine", default="local", show_default=True, metavar="[local|spark]",
         help="Run on this machine, or on a Spark cluster with the same result."),
-    "master": click.option("--master", metavar="URL", help="For --engine spark: local[2], spark://HOST:7077 or yarn."),
-    "threads": click.option("--threads", type=int, help="Number of threads. [default: all processors]"),
+    "master": _option("--master", metavar="URL", help="For --engine spark: local[2], spark://HOST:7077 or yarn."),
+    "threads": _option("--threads", type=int, help="Number of threads. [default: all processors]"),
 }  # fmt: skip
 _TALKING = [
     click.option("--json", "as_json", is_flag=True, help="Print the run record as one JSON object on stdout."),
@@ -56,12 +58,18 @@ _TALKING = [
 ]
 
 
-def shared_options(*, without: Iterable[str] = ()) -> Callable[[Command], Command]:
-    """Add the options that say what items are, what is similar and how the run is executed, except some."""
+def shared_options(*, without: Iterable[str] = (), **helps: str) -> Callable[[Command], Command]:
+    """Add the options that say what items are, what is similar and how the run is executed, except some.
+
+    The help of an option whose choices are others in this command can be given by the option's name.
+    """
     left_out = set(without)
 
     def add(command: Command) -> Command:
-        return _add([option for name, option in _SHARED.items() if name not in left_out], command)
+        chosen = {name: option for name, option in _SHARED.items() if name not in left_out}
+        return _add(
+            [option(help=helps[name]) if name in helps else option() for name, option in chosen.items()], command
+        )
 
     return add
 

@@ -47,7 +47,7 @@ Examples:
     metavar="OTHER",
     help="List the pairs between INPUT (left) and OTHER (right) instead; may be repeated.",
 )
-@shared_options()
+@shared_options(method="lsh reaches the target recall; exact, merge and brute miss nothing; auto uses the cheapest.")
 @length_option
 @transpose_option
 @click.option(

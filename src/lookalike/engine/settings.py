@@ -21,6 +21,7 @@ from lookalike.types.frozen import frozen
 from lookalike.verify.measures import LARGEST_TERM, Measure
 
 METHODS = ("auto", "lsh", "exact", "merge", "brute")
+DEDUP_METHODS = ("auto", "lsh", "exact", "brute")
 INDEXES = ("length", "prefix", "position", "suffix", "best")
 """Indexes of the exact join (candidates/exact.py), named here so that other methods need not import it."""
 POLICIES = ("direct", "connected")
@@ -293,7 +294,7 @@ def plan_for(measure: Measure, recall: float, hashes: int) -> Plan:
     if floor is None:
         raise UsageError(
             f"--measure {measure.name}: minhash cannot promise a recall for it, since a similar pair can have any "
-            "Jaccard similarity; use --method exact (for an index: jaccard, dice or cosine)"
+            "Jaccard similarity; use --method exact"
         )
     return tune(threshold=floor, recall=recall, hashes=hashes)
 

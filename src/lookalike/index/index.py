@@ -313,6 +313,13 @@ class StoredIndex:
             changes.finish()
         return len(found)
 
+    def unknown_ids(self, ids: Sequence[Any]) -> list[str]:
+        """Those of the ids that no item has."""
+        texts = [_as_text(one) for one in ids]
+        lookup = self.store.lookup
+        known = lookup.find_ids(strings_to_arrow(texts))[0].tolist() if texts and lookup.kind.decided else []
+        return [texts[row] for row in sorted({*range(len(texts))} - {*known})]
+
     def compact(self) -> None:
         """Merge all segments into one, without removed items."""
         self.check_writing()

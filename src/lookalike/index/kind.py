@@ -18,6 +18,7 @@ from lookalike.engine.settings import Settings, one_of, plan_for, settings_of_ru
 from lookalike.engine.vectors import for_vectors, vectors_of
 from lookalike.errors import BadDataError, UsageError
 from lookalike.tuning.plan import Plan
+from lookalike.tuning.scales import PLANNED
 from lookalike.tuning.thresholds import written
 from lookalike.types import Source, VectorKind, matrix_to_arrow, strings_to_arrow
 from lookalike.verify.measures import Measure
@@ -167,6 +168,19 @@ class Kind:
             "plan": self.plan.to_dict() if self.decided else None,
             "known_answers": self.known_answers() if self.decided else "",
         }
+
+
+def settings_for_index(*, measure: str = "jaccard", **options: Any) -> Settings:
+    """Check the options of a new index, whose measure must have a plan.
+
+    Examples
+    --------
+    >>> settings_for_index(measure="overlap")
+    Traceback (most recent call last):
+    lookalike.errors.UsageError: --measure must be one of jaccard, dice, cosine, euclidean, hamming, not 'overlap'
+    """
+    one_of("measure", measure, PLANNED)
+    return Settings.parse(measure=measure, method="lsh", **options)
 
 
 def _planned(settings: Settings) -> Settings:

@@ -13,6 +13,8 @@ from lookalike.index.contract import Store
 from lookalike.index.folder.store import Folder, create_folder
 from lookalike.index.kind import Kind
 from lookalike.index.places import is_database
+from lookalike.read.earlier import is_index_folder
+from lookalike.read.formats import names_data
 from lookalike.write import OutputFolder
 
 
@@ -38,6 +40,30 @@ def _database(place: str | Path) -> tuple[Any, Any]:
     return store, found
 
 
+def check_new(place: str | Path) -> None:
+    """Refuse the name of a new index if something has it, or if it is that of a data file: INDEX was forgotten.
+
+    Examples
+    --------
+    >>> check_new("news.jsonl")
+    Traceback (most recent call last):
+    lookalike.errors.UsageError: news.jsonl is the name of a data file, not of an index: `lookalike index create INDEX \
+news.jsonl`
+    """
+    if is_database(place):
+        return  # the database knows
+    path = _folder(place)
+    create = f"`lookalike index create INDEX {path}`"
+    if path.is_file():
+        raise UsageError(f"{path} is a file, not an index: {create}")
+    if is_index_folder(path):
+        raise UsageError(f"{path}: already exists; add to it with `lookalike index add`, or choose another name")
+    if os.path.lexists(path):
+        raise UsageError(f"{path}: already exists and is not an index; choose another name")
+    if names_data(str(path)):
+        raise UsageError(f"{path} is the name of a data file, not of an index: {create}")
+
+
 @contextmanager
 def create_store(place: str | Path, kind: Kind, **execution: Any) -> Iterator[Store]:
     """A new store, to be filled in the block; it appears with everything added in the block, or not at all."""
@@ -46,10 +72,8 @@ def create_store(place: str | Path, kind: Kind, **execution: Any) -> Iterator[St
         with module.create_database(found, kind, **execution) as store:
             yield store
         return
-    path = _folder(place)
-    if os.path.lexists(path):
-        raise UsageError(f"{path}: already exists; add to it with `lookalike index add`, or choose another name")
-    with OutputFolder(path, resumable=False) as partial:
+    check_new(place)
+    with OutputFolder(_folder(place), resumable=False) as partial:
         create_folder(partial, kind)
         with Folder(partial, writing=True, **execution) as made:
             yield made

@@ -20,7 +20,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, report_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing, describe_run
-from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep, whole_number
+from lookalike.engine.settings import DEDUP_METHODS, POLICIES, Settings, one_of, parse_keep, whole_number
 from lookalike.errors import UsageError
 from lookalike.jobs.dedup_into import adding_kept, finish_committed
 from lookalike.jobs.dedup_plan import DedupPlan, plan_files, plan_sources
@@ -60,13 +60,12 @@ class DedupOptions:
         >>> DedupOptions.parse("auto", "max:score").rank
         ('max', 'score')
         """
+        one_of("method", method, DEDUP_METHODS)
         parse_keep(keep)
         one_of("policy", policy, POLICIES)
         audit = whole_number("audit", audit)
         if audit < 0:
             raise UsageError(f"--audit must be 0 or more, not {audit}")
-        if method == "merge":
-            raise UsageError("--method merge lists pairs; for dedup choose lsh, exact, brute or auto")
         return cls(keep, policy, audit)
 
     @property

@@ -28,6 +28,17 @@ UNCOMPRESSED_ONLY = {".parquet", ".npy", ".fvecs", ".bvecs"}
 """Formats that are compressed internally, or read at arbitrary positions."""
 
 
+def names_data(name: str) -> bool:
+    """Whether a name ends in the suffix of a kind of input.
+
+    Examples
+    --------
+    >>> names_data("news.jsonl.gz"), names_data("seen")
+    (True, False)
+    """
+    return File(name, name, name).suffix in (*FORMATS, ".json", ".html", ".htm")
+
+
 def open_source(file: File, encoding: str, limits: ReadLimits) -> Source:
     """A file whose suffix is that of a format."""
     module, name = FORMATS[file.suffix]
