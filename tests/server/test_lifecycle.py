@@ -1,6 +1,7 @@
 """Starting and stopping, keys, several servers, a crash under load, and the client."""
 
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -145,6 +146,34 @@ def test_a_load_balancer_sees_that_the_server_is_stopping(tmp_path):
     with Serving(index, "--drain-delay", 60) as server:
         assert server.call("GET", "/v1/items/late").status == 200
         assert server.stop(signal.SIGINT) == 0
+
+
+def test_in_a_terminal_it_says_how_to_stop_it_and_logs_failures_only(tmp_path):
+    index = make_index(tmp_path / "index", {"rose": ROSE})
+    master, terminal = os.openpty()
+    with Serving(index, stderr=terminal) as server:
+        assert server.call("GET", "/v1/items/rose").status == 200
+        assert server.call("GET", "/v1/items/nobody").status == 404
+        assert server.stop(signal.SIGINT) == 0
+    os.close(terminal)
+    said = os.read(master, 1 << 16).decode().splitlines()
+    os.close(master)
+    assert said[0].startswith(f"{index}: 1 item, at http://127.0.0.1:")
+    assert said[1:4] == [
+        "Only programs on this machine can connect, and they need no key.",
+        "To let others connect, use --keys FILE and --host 0.0.0.0.",
+        "Press Ctrl-C to stop.",
+    ]
+    logged = [json.loads(line) for line in said[4:] if line.startswith("{")]
+    assert [line["path"] for line in logged if line["path"] != "/readyz"] == ["/v1/items/nobody"]
+
+
+def test_keys_alone_let_nobody_else_connect(tmp_path):
+    (tmp_path / "keys").write_text(f"read {READ} ann\n")
+    with Serving(make_index(tmp_path / "index"), "--keys", tmp_path / "keys") as server:
+        assert "Only programs on this machine can connect. To let others connect, use --host 0.0.0.0." in server.log()
+        assert server.call("GET", "/v1/items/rose", X_API_Key=READ).status == 200
+        wait_for(lambda: "/v1/items/rose" in server.log())
 
 
 def test_a_server_killed_under_load_keeps_acknowledged_changes(tmp_path):

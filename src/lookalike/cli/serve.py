@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,21 @@ _path = click.Path(path_type=Path)
 )
 @click.option("--refresh", default=1.0, show_default=True, help="With --read-only: seconds between checks for changes.")
 @click.option(
-    "--log", default="all", show_default=True, metavar="[all|errors|none]", help="Requests to log on stderr, as JSON."
+    "--log",
+    metavar="[all|errors|none]",
+    help="Requests to log on stderr, as JSON. [default: all; in a terminal: errors]",
 )
 @click.option("--no-batching", is_flag=True, help="Answer each query separately, to measure the difference.")
 @json_and_quiet
 def command(
-    index: str | None, max_body: str, max_text: str, no_batching: bool, as_json: bool, quiet: bool, **options: Any
+    index: str | None,
+    max_body: str,
+    max_text: str,
+    log: str | None,
+    no_batching: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Serve an index over HTTP, with a web page to search, explore and review.
 
@@ -79,5 +89,7 @@ def command(
         k=options.pop("max_k"),
     )
     seconds = {"refresh_seconds": options.pop("refresh"), "drain_delay_seconds": options.pop("drain_delay")}
+    in_terminal = sys.stderr is not None and sys.stderr.isatty()
+    options["log"] = log or ("errors" if in_terminal else "all")  # a page view makes many requests
     told = ServerOptions(**options, limits=limits, batching=not no_batching, **seconds)
     serve(index, told, open_progress(quiet).say, print_record if as_json else lambda _: None)

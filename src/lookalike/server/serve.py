@@ -23,11 +23,12 @@ from lookalike.index.index import StoredIndex
 from lookalike.server.app import create_app
 from lookalike.server.contents import Item, Question
 from lookalike.server.keys import Keys
-from lookalike.server.options import ServerOptions
+from lookalike.server.options import ServerOptions, is_loopback
 from lookalike.server.protocol import protocol_with
 from lookalike.server.reviewed_run import ReviewedRun
 from lookalike.server.state import STARTING, STOPPING, ServerState
 from lookalike.types import TEMPORARY
+from lookalike.types.wording import count
 
 Say = Callable[[str], None]
 Announce = Callable[[dict[str, Any]], None]
@@ -171,10 +172,14 @@ class _Server(uvicorn.Server):
         if options.run is not None:
             self._say(f"Review {options.run} at {url}#review")
         if not options.without_index:
-            self._say(f"{index.store.name}: {len(index):,} items{mode}, at {url}")
+            self._say(f"{index.store.name}: {count(len(index), 'item')}{mode}, at {url}")
         self._announce({"url": url, "items": len(index), "read_only": options.read_only})
         if options.keys is None:
-            self._say("Only programs on this machine can connect, without a key; --keys FILE lets others connect.")
+            self._say("Only programs on this machine can connect, and they need no key.")
+            self._say("To let others connect, use --keys FILE and --host 0.0.0.0.")
+        elif is_loopback(options.host):
+            self._say("Only programs on this machine can connect. To let others connect, use --host 0.0.0.0.")
+        self._say("Press Ctrl-C to stop.")
 
     async def _prepare(self) -> None:
         """Load the kernels with one query; then, if read-only, follow the writer."""
