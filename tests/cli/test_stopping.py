@@ -13,6 +13,11 @@ from calling import environment, jsonl, names, start, wait_for
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
+def hear_hangups():
+    """Undo in a new process what `nohup` has set for all its descendants."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def stopped(started, number):
     """The last line of a process that a signal has stopped."""
     started.send_signal(number)
@@ -36,7 +41,8 @@ def temporary(tmp_path):
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("command", [["pairs", "-"], ["neighbors", "-"], ["pairs", "-", "--explain"]])
 def test_no_temporary_folder_is_left(temporary, command, number):
-    with start(*command, "--quiet", stdin=subprocess.PIPE, env=environment(TMPDIR=str(temporary))) as started:
+    environ = environment(TMPDIR=str(temporary))
+    with start(*command, "--quiet", stdin=subprocess.PIPE, env=environ, preexec_fn=hear_hangups) as started:
         wait_for(lambda: any(temporary.rglob("stdin.jsonl")), 120, started)
         started.send_signal(number)
         _, err = started.communicate(timeout=120)
@@ -109,7 +115,8 @@ class Interrupting:
 main._call = lambda arguments: type("Made", (), {{"one": Interrupting()}})
 main.main(["tune"])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+    call = [sys.executable, "-c", code]
+    done = subprocess.run(call, capture_output=True, timeout=60, check=False, preexec_fn=hear_hangups)
     assert (done.returncode, done.stderr) == (128 + number, b"lookalike: interrupted\n")
 
 
@@ -224,7 +231,8 @@ def test_a_signal_at_any_moment(tmp_path, temporary, command, number):
     out = tmp_path / ("out.csv" if command in ("pairs", "neighbors") else "out")
     more = ["--fields", "text"] if command == "link" else ["--shingle", "word:1"]
     for moment in range(12):
-        with start(command, source, "-o", out, *more, env=environment(TMPDIR=str(temporary))) as started:
+        environ = environment(TMPDIR=str(temporary))
+        with start(command, source, "-o", out, *more, env=environ, preexec_fn=hear_hangups) as started:
             wait_for(lambda: catches_signals(started.pid), 120)
             time.sleep(0.12 * moment)
             code, last = stopped(started, number)
