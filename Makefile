@@ -1,4 +1,7 @@
-PYTHON ?= python3.11
+# The first Python that is new enough; PYTHON=... chooses another.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for one in python3.11 python3.12 python3.13 python3; do \
+  "$$one" -c "$(NEW_ENOUGH)" >/dev/null 2>&1 && echo "$$one" && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -17,6 +20,7 @@ test: export OPENBLAS_NUM_THREADS = 1
 install: $(STAMP) $(PACKS)/.built
 
 $(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer was found; install one, or use make PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,postgres,server,spark-connect,test,docs,lint]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -39,6 +40,19 @@ def test_completion_of_the_shell_lists_commands_and_options():
     assert {line.partition(",")[2] for line in commands.splitlines()} == set(COMMANDS)
     options = run(program, env=os.environ | asked | {"COMP_WORDS": "lookalike dedup --thr", "COMP_CWORD": "2"})
     assert options.splitlines() == ["plain,--threshold", "plain,--threads"]
+
+
+def test_make_takes_the_first_python_that_is_new_enough(tmp_path):
+    make = shutil.which("make")
+    old, new = tmp_path / "python3.11", tmp_path / "python3"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    asked = [make, "-C", ROOT, "--dry-run", "--always-make", ".venv/.installed"]
+    environ = {"PATH": str(tmp_path)}
+    assert 'test -n ""' in run(*asked, env=environ)
+    new.symlink_to(sys.executable)
+    assert "\npython3 -m venv .venv\n" in run(*asked, env=environ)
+    assert "\nmine -m venv .venv\n" in run(*asked, "PYTHON=mine", env=environ)
 
 
 @pytest.fixture(scope="module")
