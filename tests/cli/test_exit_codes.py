@@ -128,7 +128,7 @@ BAD = {
     "notutf8.csv": (b"id,text\n1,x\n2,caf\xe9\n", "notutf8.csv:3: not valid UTF-8"),
     "returns.csv": (b"id,text\r1,x\r", "returns.csv:1"),
     "notutf8.txt": (b"x\ny\ncaf\xe9\n", "notutf8.txt:3: not valid UTF-8"),
-    "notutf8.html": (b"<p>caf\xe9", "notutf8.html: not valid utf-8"),
+    "notutf8.html": (b"<p>caf\xe9", "notutf8.html: not valid UTF-8"),
 }
 
 

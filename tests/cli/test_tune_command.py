@@ -92,7 +92,7 @@ def test_plot_is_written_and_named_on_standard_error(tmp_path, suffix):
     result = run("--plot", str(target), "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["plot"] == str(target)
-    assert f"wrote {target}" in result.stderr
+    assert f"Plot: {target}" in result.stderr
     assert target.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r")
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
 

@@ -43,7 +43,7 @@ def test_blocks_are_cut_by_size_too(tmp_path: Path) -> None:
 def test_bad_files_are_set_aside(tmp_path: Path) -> None:
     files = {f"{n}.txt": b"\xff\xfe" if n in (1, 4) else b"good %d" % n for n in range(8)}
     (source,) = open_inputs([folder_of(tmp_path, files)], limits=SMALL)
-    with pytest.raises(BadDataError, match=r"1\.txt: not valid utf-8"):
+    with pytest.raises(BadDataError, match=r"1\.txt: not valid UTF-8"):
         features(source)
     assert [(one.file, one.line, one.raw) for one in rejected(source)] == [
         (str(tmp_path / "in" / name), 0, b"\xff\xfe") for name in ("1.txt", "4.txt")

@@ -27,8 +27,14 @@ _WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "report", "as_json", 
 
 
 @click.command("dedup", epilog=_EXAMPLE, context_settings=CONTEXT)
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
-@click.option("-o", "--out", required=True, metavar="OUT", help="The output folder; must not exist yet.")
+@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    metavar="OUT",
+    help="The output folder; must not exist yet, unless --overwrite or --resume is given.",
+)
 @click.option(
     "--keep",
     default="first",
@@ -39,7 +45,7 @@ _WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "report", "as_json", 
     "--policy",
     default="direct",
     show_default=True,
-    help="direct (a kept item resembles each removed one) or connected (one item per cluster).",
+    help="direct (every removed item resembles a kept one) or connected (one item per cluster).",
 )
 @click.option(
     "--reference",
@@ -85,9 +91,9 @@ def command(
 ) -> None:
     """Remove near-duplicates from INPUT and write the rest, with a reason for every removal.
 
-    INPUT is files, folders, globs or URLs, or - for JSONL on stdin: .parquet .jsonl .ndjson .csv .tsv .txt .html .dat
-    .npy .fvecs, text formats also .gz and .zst. OUT gets kept/ (the surviving rows, unchanged), removed.parquet,
-    clusters.parquet and run.json.
+    INPUT: one or more files, folders, globs or URLs, or - for JSONL on stdin; .parquet .jsonl .ndjson .csv .tsv .txt
+    .html .dat .npy .fvecs, text formats also .gz and .zst. OUT gets kept/ (the surviving rows, unchanged),
+    removed.parquet, clusters.parquet and run.json.
     """
     from lookalike.cli.output import print_record
     from lookalike.cli.progress import open_progress

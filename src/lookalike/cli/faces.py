@@ -27,7 +27,7 @@ _SHOWN = 8
 _OPTIONS = [
     click.option("--id", metavar="COLUMN", help="Column with the id of an item. [default: id, or FILE:ROW]"),
     click.option("--columns", metavar="NAME,...", default="",
-                 help="Columns that are measurements; * is a wildcard. [default: those that start with a number]"),
+                 help="Columns with measurements; * is a wildcard. [default: those whose first value is a number]"),
     click.option("--without", metavar="NAME,...", default="", help="Columns that are not measurements."),
     click.option("--noise", type=float, default=0.02, show_default=True,
                  help="Typical difference between two measurements of one person, in standard deviations."),
@@ -35,7 +35,7 @@ _OPTIONS = [
     click.option("--close", type=float,
                  help="Largest difference of a close measurement, in standard deviations. [default: 3 x noise]"),
     click.option("--threshold", type=int,
-                 help="Number of close measurements that makes a match. [default: estimated from the gallery]"),
+                 help="Number of close measurements needed for a match. [default: estimated from the gallery]"),
     click.option("-r", "r", type=int, default=3, show_default=True, help="Measurements per hash function."),
     click.option("--edge", type=float, default=0.1, show_default=True,
                  help="Also search the adjacent cell if a value is closer to it than this share of the cell's width."),

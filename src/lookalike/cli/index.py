@@ -102,7 +102,7 @@ def create(
     """Create an index, empty or with the items of INPUT."""
     from lookalike.cli.engines import check_cluster, open_digesting, take_engine
     from lookalike.cli.progress import open_progress
-    from lookalike.engine.method import report_plan
+    from lookalike.engine.method import check_known_column, report_plan
     from lookalike.index.index import StoredIndex
     from lookalike.index.kind import Kind, settings_for_index
     from lookalike.index.stores import check_new
@@ -116,9 +116,10 @@ def create(
     check_inputs(inputs)
     progress = open_progress(quiet)
     kind = Kind.create(settings, store)
-    if kind.decided:
-        report_plan(kind.settings, None, progress)
     with _opened(inputs, settings, progress) as sources, open_digesting(master, index, settings, progress) as elsewhere:
+        check_known_column(sources, settings.items.column)
+        if kind.decided:
+            report_plan(kind.settings, None, progress)
         made = StoredIndex.create(
             index, settings, sources, store=store, progress=progress, on_conflict=on_conflict, elsewhere=elsewhere
         )

@@ -242,9 +242,10 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
 
     progress.finish()
     counts, precision, recall = run["counts"], run["precision"], run["candidate_recall"]
-    of = f"{counts['left']:,} x {counts['right']:,}" if counts["right"] is not None else f"{counts['left']:,}"
+    both = counts["right"] is not None
+    of = f"{counts['left']:,} x {counts['right']:,} records" if both else count(counts["left"], "record")
     progress.say(
-        f"{of} records, {count(counts['candidates'], 'candidate pair')}: {count(counts['links'], 'link')}, "
+        f"{of}, {count(counts['candidates'], 'candidate pair')}: {count(counts['links'], 'link')}, "
         f"{count(counts['clusters'], 'cluster')}. Cut: {run['cut']['why']}."
     )
     if changes := run.get("changes"):

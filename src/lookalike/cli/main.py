@@ -6,6 +6,7 @@ import contextlib
 import errno
 import importlib
 import os
+import re
 import sys
 import warnings
 from typing import Any
@@ -14,7 +15,7 @@ import click
 
 from lookalike import address_space
 from lookalike.cli import lean_imports, stopping
-from lookalike.cli.terminal import complain, complaints, describe_usage, say
+from lookalike.cli.terminal import complain, complaints, describe_usage, in_options, say
 from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.version import __version__
 
@@ -44,6 +45,8 @@ COMPLETE = "_LOOKALIKE_COMPLETE"
 """The variable by which a shell asks for completion."""
 NO_TEMPORARY = "No usable temporary directory"
 """What Python says if neither TMPDIR nor the usual folders can be written."""
+NOT_UTF8 = r":\d+: (in the header: )?not valid UTF-8|: not valid UTF-8: byte \S+ at position \d+$"
+"""The error of a line or a file that may be in another encoding."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2
@@ -63,10 +66,24 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"lookalike.cli.{cmd_name}").command
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Suggest a command if there is none of this name."""
+        if args and args[0] not in COMMANDS and (near := _nearest(args[0])):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near!r}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """A line per command, without importing it."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _nearest(name: str) -> str | None:
+    """The command that a name is nearly that of."""
+    from difflib import get_close_matches
+
+    longer = [command for command in COMMANDS if name.startswith(command)]
+    return next(iter(longer or get_close_matches(name, COMMANDS, 1)), None)
 
 
 @click.group(
@@ -111,13 +128,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code; an error is one line on stderr."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        _call(sys.argv[1:] if arguments is None else arguments)
+        _call(arguments)
         if sys.stdout is not None:
             # if the end of the data cannot be written, the run has failed
             sys.stdout.flush()
     except LookalikeError as error:
-        complain(str(error))
+        complain(in_options(str(error)) + _advice(str(error), arguments))
         return error.exit_code
     except click.ClickException as error:
         if isinstance(error, _NO_ARGUMENTS):
@@ -155,6 +173,19 @@ def run(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _advice(message: str, arguments: list[str]) -> str:
+    """What may help against an error, if the command has the option for it."""
+    if not re.search(NOT_UTF8, message) or any(word.startswith("--encoding") for word in arguments):
+        return ""
+    command: click.Command | None = group
+    for word in arguments:
+        if not isinstance(command, click.Group):
+            break
+        command = command.get_command(click.Context(command), word)
+    options = [name for parameter in (command.params if command else []) for name in parameter.opts]
+    return "; try --encoding latin-1" if "--encoding" in options else ""
+
+
 def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
     """The interrupt that an error was raised from, or during the handling of which it was raised."""
     behind: BaseException | None = error
@@ -168,6 +199,8 @@ def _call(arguments: list[str]) -> None:
 
     `group.main` does the same, but prints an empty line when it is interrupted; it is needed for shell completion.
     """
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     if COMPLETE in os.environ:
         group.main(arguments, prog_name=PROGRAM, complete_var=COMPLETE, standalone_mode=False)
     else:

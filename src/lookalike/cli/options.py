@@ -53,7 +53,7 @@ _SHARED: dict[str, Callable[..., Any]] = {
     "threads": _option("--threads", type=int, help="Number of threads. [default: all processors]"),
 }  # fmt: skip
 _TALKING = [
-    click.option("--json", "as_json", is_flag=True, help="Print the run record as one JSON object on stdout."),
+    click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object on stdout."),
     click.option("--quiet", is_flag=True, help="Print no plan, progress or summary."),
 ]
 

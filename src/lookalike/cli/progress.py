@@ -117,9 +117,10 @@ class VisibleProgress(Progress):
         """Write a line to stderr."""
 
     def finish(self) -> None:
-        """Report how long each stage took."""
+        """Report how long each stage took; those of no time had nothing to do."""
         for name, seconds in self.seconds.items():
-            self.say(f"  {name:<18} {seconds:7.2f} s")
+            if (shown := f"{seconds:7.2f}") != "   0.00":
+                self.say(f"  {name:<18} {shown} s")
 
 
 class PlainProgress(VisibleProgress):

@@ -13,6 +13,12 @@ _UNSAFE = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800
 """Control characters, separators of lines, characters that reverse text, and halves of surrogate pairs."""
 
 
+_PARAMETERS = "threshold|measure|recall|hashes|bits|width|noise|close|edge|precision|scale|triples"
+_BEFORE_PARAMETER = re.compile(
+    rf"^(?=({_PARAMETERS}) (must be|\S+: |\S+ (is|has) ))|(?<=set )(?=hashes to)|(?<=with )(?=columns$)"
+)
+
+
 def printable(text: str) -> str:
     r"""Escape everything that a terminal would execute instead of display, including line ends.
 
@@ -45,6 +51,19 @@ def complain(message: str) -> None:
         complaints.append(message)
 
 
+def in_options(message: str) -> str:
+    """A message that the Python functions share, with options in place of their parameters.
+
+    Examples
+    --------
+    >>> in_options("threshold must be a number such as 0.8, not high")
+    '--threshold must be a number such as 0.8, not high'
+    >>> in_options("16 hashes cannot find them: set hashes to 90 or more")
+    '16 hashes cannot find them: set --hashes to 90 or more'
+    """
+    return _BEFORE_PARAMETER.sub("--", message)
+
+
 def describe_usage(error: click.ClickException) -> str:
     """The error of the option parser in one line, and where the options are explained.
 
@@ -52,8 +71,11 @@ def describe_usage(error: click.ClickException) -> str:
     --------
     >>> describe_usage(click.UsageError("No such option '--thresold'."))
     "No such option '--thresold'; see lookalike -h"
+    >>> describe_usage(click.UsageError("No such option '--bagg'. Did you mean '--bag'?"))
+    "No such option '--bagg'. Did you mean '--bag'? See lookalike -h"
     """
     # click lists choices on lines of their own
     message = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
-    return f"{message}; see {context.command_path if context else 'lookalike'} -h"
+    link = " See" if message.endswith("?") else "; see"
+    return f"{message}{link} {context.command_path if context else 'lookalike'} -h"

@@ -60,9 +60,9 @@ Examples:
     show_default=True,
     help="Maximum number of values per signature. For vectors, one counts as 8 hyperplanes, 8 sampled bits or 4 lines.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curve to FILE.svg or FILE.png.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curve to a .svg or .png file.")
 @click.option("--overwrite", is_flag=True, help="Replace the plot if it exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="Print only the plan: no table, no curve, no messages.")
 def tune(
     threshold: str | None,
@@ -96,7 +96,7 @@ def tune(
         if not quiet:
             click.echo("\n".join(["", *_table(plan, rule), "", *_comparison(plan, rule), "", _drawing(plan)]))
     if plot is not None and not quiet:
-        say(f"wrote {plot}")
+        say(f"Plot: {plot}")
 
 
 def _plot(plan: Plan, path: Path, overwrite: bool) -> None:

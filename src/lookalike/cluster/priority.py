@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -29,12 +29,23 @@ def order_by_rule(items: Int32, references: int, rule: str, lengths: Callable[[I
     return np.concatenate([fixed, rest])
 
 
-def order_by_column(items: Int32, references: int, rule: str, values: pa.ChunkedArray, column: str) -> Int32:
+def order_by_column(
+    items: Int32,
+    references: int,
+    rule: str,
+    values: pa.ChunkedArray,
+    column: str,
+    columns: Callable[[], Sequence[str]] = tuple,
+) -> Int32:
     """Order items (ascending) by the largest (max) or smallest (min) value.
 
-    `values` are those of the items that are not references. Ties, and items without a value (after all others), are in
-    input order.
+    `values` are those of the items that are not references; `columns` names the columns of the input for an error.
+    Ties, and items without a value (after all others), are in input order.
     """
+    if pa.types.is_null(values.type):
+        seen = ", ".join(map(repr, columns()[:50]))
+        found = f"; its columns are {seen}" if seen else ""
+        raise BadDataError(f"column {column!r} of the keep rule has no value in any row of the input{found}")
     fixed, rest = split_references(items, references)
     table = pa.table({"value": _comparable(values, column), "item": to_arrow(rest)})
     direction = "descending" if rule == "max" else "ascending"
@@ -50,8 +61,6 @@ def split_references(items: Int32, references: int) -> tuple[Int32, Int32]:
 
 def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
     """Convert numbers that the file stores as text; leave dates and other text unchanged."""
-    if pa.types.is_null(values.type):
-        raise BadDataError(f"column {column!r} of the keep rule has no value in any row")
     if pa.types.is_dictionary(values.type):
         values = pc.cast(values, values.type.value_type)
     kind = values.type

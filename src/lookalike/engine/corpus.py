@@ -76,6 +76,12 @@ class Corpus:
         """The size of all sources."""
         return total_bytes(self.sources)
 
+    def some_columns(self) -> list[str]:
+        """The columns of the last source; of JSON lines, those of the first block."""
+        from lookalike.read.jsonl import list_columns  # imported here: only an error needs it
+
+        return list_columns(self.sources[-1], 1)
+
     def fetch_sets(self, run: Run[Any], items: Int64) -> Iterator[tuple[int, int, Sets]]:
         """Read some items (ascending) again and yield their sets: (low, high, sets of items[low:high])."""
         yield from self._visit(run, items, self._wanted(), lambda some: item_sets(some.features, self.digesting))

@@ -11,6 +11,7 @@ from lookalike.engine.settings import Settings
 from lookalike.errors import ResourceError
 from lookalike.types import Source
 from lookalike.types.frozen import frozen
+from lookalike.types.wording import count
 from lookalike.write import free_bytes
 
 ASKED_SOURCES = 64
@@ -42,8 +43,8 @@ class Forecast:
         about = "" if self.exact else "about "
         work = f"{_size(self.work_bytes)} of work files and " if self.work_bytes else ""
         return (
-            f"Expected: {about}{self.items:,} items in {_size(self.input_bytes)}; {_size(self.memory_bytes)} of "
-            f"memory{where}, {work}up to {_size(self.result_bytes)} of results on disk."
+            f"Expected: {about}{count(self.items, 'item')} in {_size(self.input_bytes)}; "
+            f"{_most(self.memory_bytes)} of memory{where}, {work}{_most(self.result_bytes)} of results on disk."
         )
 
 
@@ -84,7 +85,7 @@ def count_items(sources: list[Source]) -> tuple[int, bool]:
     step = -(-len(sources) // ASKED_SOURCES) or 1
     asked = sources[::step]
     found = [source.estimate_rows() for source in asked]
-    rows = sum(count for count, _ in found)
+    rows = sum(number for number, _ in found)
     share = sum(source.nbytes for source in sources) / max(1, sum(source.nbytes for source in asked))
     return round(rows * max(1.0, share)), step == 1 and all(exact for _, exact in found)
 
@@ -109,14 +110,20 @@ def check_forecast(
     return None
 
 
+def _most(nbytes: int) -> str:
+    return _size(nbytes) if nbytes < 1e3 else f"up to {_size(nbytes)}"
+
+
 def _size(nbytes: int) -> str:
     """A size for people to read.
 
     Examples
     --------
-    >>> _size(1_500_000_000), _size(20_000)
-    ('1.5 GB', '20 kB')
+    >>> _size(1_500_000_000), _size(20_000), _size(80)
+    ('1.5 GB', '20 kB', 'under 1 kB')
     """
+    if nbytes < 1e3:
+        return "under 1 kB"
     if nbytes >= 1e9:
         return f"{nbytes / 1e9:,.1f} GB"
     return f"{nbytes / 1e6:,.0f} MB" if nbytes >= 1e6 else f"{nbytes / 1e3:,.0f} kB"

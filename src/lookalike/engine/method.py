@@ -23,11 +23,13 @@ from lookalike.errors import UsageError
 from lookalike.features.shingles import sets_of
 from lookalike.kernels.minhash import key_sets
 from lookalike.kernels.sets import fingerprint_sets
+from lookalike.read.columns import missing_column
 from lookalike.tuning.plan import Plan, TooFewHashesError, tune
 from lookalike.tuning.thresholds import written
 from lookalike.types import Int64, Sets, Source, VectorKind, Wanted, to_arrow, to_numpy
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
+from lookalike.types.wording import count, duration
 
 SAMPLE, SAMPLE_BYTES = 2000, 8 << 20
 """The most items in the sample, and bytes of their text: sets and joins of a sample take about 13 times its size."""
@@ -88,15 +90,25 @@ class Choice:
         return {"method": self.method, "predicted_seconds": self.seconds, "why": self.why}
 
 
+def check_known_column(sources: list[Source], column: str) -> None:
+    """Refuse a misspelt column before a plan is reported, if the last file says which columns it has."""
+    for source in sources[-1:]:
+        if (names := source.column_names()) and column not in names:
+            raise missing_column(column, source.name, names)
+
+
 def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice | None]:
     """Replace "auto" in the settings by a method; also return why it was chosen."""
+    check_known_column(sources, settings.items.column)
     if kind := vectors_of(sources, settings.items.column, settings.matching.measure):
         return _choose_for_vectors(sources, for_vectors(settings, kind), kind)
     if settings.matching.method != "auto":
         return settings, None
     if few := _few_items(sources):
         _check_plan(settings)
-        return with_method(settings, "brute"), Choice("brute", {}, f"brute force is the fastest for about {few} items")
+        return with_method(settings, "brute"), Choice(
+            "brute", {}, f"brute force is the fastest for about {count(few, 'item')}"
+        )
     if length := _long_items(sources, settings):
         why = (
             f"items are long (about {length:,} bytes) and the threshold is high: sketching is cheaper than numbering "
@@ -109,14 +121,18 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
     for method, cost in seconds.items():
         if cost * MARGIN < seconds[best]:
             best = method
-    named = ", ".join(f"{method} {cost:.2g} s" for method, cost in seconds.items())
     why = (
-        f"{best} is predicted to be the fastest for about {sampled.items:,} sets of {sampled.size:,.0f} elements "
-        f"(without reading: {named})"
+        f"{best} is predicted to be the fastest for about {count(sampled.items, 'set')} of "
+        f"{count(round(sampled.size), 'element')} ({_estimates(seconds)})"
     )
     if "lsh" not in seconds:
         why += "; only exact methods reach the recall"
     return with_method(settings, best), Choice(best, seconds, why)
+
+
+def _estimates(seconds: dict[str, float]) -> str:
+    named = ", ".join(f"{method} {duration(spent)}" for method, spent in seconds.items())
+    return f"estimated time, excluding reading: {named}"
 
 
 _PLANS = {
@@ -163,10 +179,9 @@ def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorK
     best = matching.method
     if best == "auto" or (best == "lsh" and plan is None):
         best = min(seconds, key=lambda method: seconds[method])
-    named = ", ".join(f"{method} {spent:.2g} s" for method, spent in seconds.items())
-    what = f"{seen.items:,} vectors of {kind.dimension:,} {'bits' if kind.scalar == 'bits' else 'numbers'}"
+    what = f"{count(seen.items, 'vector')} of {kind.dimension:,} {'bits' if kind.scalar == 'bits' else 'numbers'}"
     how = plan.describe() if best == "lsh" and plan else _PRODUCTS if kind.scalar != "bits" else _BLOCKS
-    why = f"{best} for about {what} (predicted without reading: {named}). {how.rstrip('.')}"
+    why = f"{best} for about {what} ({_estimates(seconds)}). {how.rstrip('.')}"
     return settings.with_matching(method=best, plan=plan if best == "lsh" else None), Choice(best, seconds, why)
 
 

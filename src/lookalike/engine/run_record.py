@@ -23,6 +23,8 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, T
 def read_run(out: str | Path) -> dict[str, Any]:
     """The record of a finished dedup run, with its inputs and rules."""
     path = Path(out) / RUN_FILE
+    if not Path(out).exists():
+        raise UsageError(f"{out}: no such folder")
     if not path.is_file():
         raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is missing)")
     found = parse_record(path.read_bytes())

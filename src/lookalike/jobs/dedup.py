@@ -178,7 +178,7 @@ def _order_items(corpus: Corpus, rule: str, column: str | None, references: int)
     if column is None:
         return order_by_rule(items, references, rule, lambda some: corpus.digests.numbers("length", np.int64)[some])
     values = pc.take(corpus.digests.column(column), to_arrow(split_references(items, references)[1]))
-    return order_by_column(items, references, rule, values, column)
+    return order_by_column(items, references, rule, values, column, corpus.some_columns)
 
 
 def dedup_to_folder(

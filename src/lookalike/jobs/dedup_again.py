@@ -223,7 +223,7 @@ def _order(run: Run[Settings], corpus: Corpus, saved: SavedGraph, options: Dedup
         return order_by_rule(known, references, rule, lambda some: lengths[np.searchsorted(items, some)])
     with run.progress.stage(f"reading {column}", corpus.nbytes, "B"):
         values = corpus.fetch_column(run, items[items >= references], column)
-    return order_by_column(known, references, rule, values, column)
+    return order_by_column(known, references, rule, values, column, corpus.some_columns)
 
 
 def _first(saved: SavedGraph, place_of: Int32, places: int) -> Int32:

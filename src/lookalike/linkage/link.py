@@ -101,7 +101,7 @@ def link_tables(
         validating = ValidatingField.read(left, right, run.settings, notes.add)
     table_bytes = left.nbytes + (0 if right is None else right.nbytes)
     expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
-    run.progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
+    run.progress.say(f"Expected: up to {expected / 1e9:,.1f} GB of memory.")
     choice = choose_model(columns, right is not None, run.settings) if known is None else known_choice(known)
     columns, choice, copies = _set_copies_apart(columns, sizes, choice, known)
     words = sizes.pairs > 0 and choice.name == "words"

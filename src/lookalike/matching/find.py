@@ -41,7 +41,8 @@ def find_candidates(run: Run[Settings], corpus: Corpus, order: Int32, options: F
     budget.check_items(len(corpus), item_bytes)
     ranges = budget.joining_ranges(len(order), run.workers.threads, item_bytes)
     by_keys = matching.method == "lsh"
-    with run.progress.stage("joining bands", corpus.digests.bands, "bands"):
+    stage = ("joining bands", corpus.digests.bands, "bands") if by_keys else ("finding copies",)
+    with run.progress.stage(*stage):
         place_of = places_of(order, len(corpus))
         first = _collapse_once(run, corpus.digests, place_of, len(order), ranges, options.second)
         distinct = first == np.arange(len(order))

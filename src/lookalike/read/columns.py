@@ -51,7 +51,19 @@ def missing_column(name: str, file: str, present: Sequence[str]) -> BadDataError
     "a.csv: no column 'text'; its columns are 'id', 'body'"
     """
     names = ", ".join(map(repr, present[:50])) or "none"
-    return BadDataError(f"{file}: no column {name!r}; its columns are {names}")
+    return BadDataError(f"{file}: no column {name!r}; its columns are {names}{ask_separator(present)}")
+
+
+def ask_separator(present: Sequence[str]) -> str:
+    """A question, if the only column of a table looks like several.
+
+    Examples
+    --------
+    >>> ask_separator(["id;text"])
+    "; is it separated by ';'? Only commas (.csv) and tabs (.tsv) are supported"
+    """
+    found = [mark for mark in (";", "\t", "|", ",") if len(present) == 1 and mark in present[0]]
+    return f"; is it separated by {found[0]!r}? Only commas (.csv) and tabs (.tsv) are supported" if found else ""
 
 
 def check_column(name: str, file: str, present: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ Consecutive files form one source, so that ten thousand small files cost little.
 from __future__ import annotations
 
 import codecs
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import BadDataError
-from lookalike.read.columns import check_length, missing_column
+from lookalike.read.columns import bad_byte, check_length, missing_column
 from lookalike.read.files import File, first_line, read_together
 from lookalike.read.nesting import is_deeper, loose_text
 from lookalike.read.streams import resolve_byte_order
@@ -47,6 +48,8 @@ DEEPEST = 512
 """Pages nested more deeply than browsers allow are not parsed, which would take quadratic time."""
 PACKED_FACTOR = 8
 """How much longer a text typically is than its compressed file."""
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a]")
+"""Bytes that are in no text."""
 _MARK = np.frombuffer(codecs.BOM_UTF8, np.uint8)
 
 
@@ -267,7 +270,7 @@ class DocumentBlock:
         try:
             text = to_utf8(raw, self.source.encoding)
         except UnicodeError as error:
-            raise BadDataError(f"{file.name}: not valid {self.source.encoding}: {first_line(error)}") from error
+            raise BadDataError(f"{file.name}: {_not_text(error, raw, self.source.encoding)}") from error
         return text_of(text.decode()).encode() if text_of else text
 
     def _rejected(self, file: File, error: BadDataError) -> Rejected:
@@ -307,6 +310,13 @@ def _read_stored(files: Sequence[File]) -> tuple[UInt8, Int64]:
     raw = [_read(file, compressed=True) for file in files]
     edges = np.array([0, *accumulate(map(len, raw))], np.int64)
     return np.frombuffer((raw[0] if len(raw) == 1 else b"".join(raw)) or b"\0", np.uint8), edges
+
+
+def _not_text(error: UnicodeError, raw: bytes, encoding: str) -> str:
+    """Why a file is not text in an encoding."""
+    if encoding != "utf-8" or not isinstance(error, UnicodeDecodeError):
+        return f"not valid {encoding}: {first_line(error)}"
+    return bad_byte(error) + ("; is this a text file?" if re.search(_CONTROL, raw) else "")
 
 
 def _column(texts: Sequence[bytes | bytearray]) -> pa.Array:

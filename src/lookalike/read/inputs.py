@@ -30,6 +30,9 @@ from lookalike.read.unreadable import UnreadableSource
 from lookalike.read.walking import NO_INPUT, Finding, known_stamps, match, regular_stamp, silent, walk
 from lookalike.types import INDEX_FILE, KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
 
+_EXTRAS = {"http": "http", "https": "http", "s3": "s3"}
+"""By the scheme of a URL, the extra of this package that reads it."""
+
 
 class InputFile(NamedTuple):
     """A file of the input and how it was found."""
@@ -308,7 +311,11 @@ def _find_url(given: str, how: Finding) -> Iterator[InputFile]:
             raise UsageError(f"{given}: no such file or folder")
     except UsageError:
         raise
-    except (ImportError, ValueError) as error:
+    except ImportError as error:
+        extra = _EXTRAS.get(given.partition("://")[0])
+        needed = f"needs an extra package; pip install 'lookalike[{extra}]'" if extra else first_line(error)
+        raise UsageError(f"{given}: {needed}") from error
+    except ValueError as error:
         raise UsageError(f"{given}: {first_line(error)}") from error
     except Exception as error:  # each kind of file system has its own
         raise BadDataError(f"{given}: cannot be read: {first_line(error)}") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -126,8 +127,8 @@ class JsonlSource(LineSource):
         raise missing_column(wanted.features, self.name, [*names])
 
 
-def list_columns(source: Source) -> list[str]:
-    """All columns of a source. Every line of JSON names its own columns, so all lines are read.
+def list_columns(source: Source, blocks: int | None = None) -> list[str]:
+    """All columns of a source. Every line of JSON names its own columns, so all lines are read, or some blocks.
 
     Columns are in order of first occurrence. Malformed lines are reported later, when the values are read.
     """
@@ -135,7 +136,7 @@ def list_columns(source: Source) -> list[str]:
     if known is not None or not isinstance(source, JsonlSource):
         return [*(known or ())]
     names: dict[str, None] = {}
-    for block in source.blocks():
+    for block in islice(source.blocks(), blocks):
         names |= dict.fromkeys(_names_in(block, source))
     return [*names]
 
