@@ -83,6 +83,11 @@ def test_errors_name_options_as_they_are_typed(cli, news, options, says):
     assert done.err.startswith(f"lookalike: {says}")
 
 
+def test_errors_in_the_data_name_options_too(cli, tmp_path):
+    (tmp_path / "a.csv").write_text("name\nAnn\n")
+    assert cli("faces", "a.csv").err.endswith("no column looks like a measurement; name them with --columns\n")
+
+
 def test_a_command_is_suggested(cli):
     done = cli("deduplicate", "a.jsonl")
     assert (done.code, done.err) == (
