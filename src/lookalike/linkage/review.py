@@ -7,8 +7,10 @@ import pyarrow as pa
 
 from lookalike.linkage.linked import Linked
 from lookalike.linkage.output import joined_ids
+from lookalike.linkage.scoring.cut import LEAST_LIKELY
 from lookalike.linkage.scoring.patterns import patterns_of
 from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column
 from lookalike.types import Float64, Int64, to_arrow
@@ -58,7 +60,7 @@ def draw_pairs(found: Linked, count: int) -> tuple[Int64, Float64]:
     Systematic sampling: pairs are laid out on a line, each with a length proportional to its doubt, and drawn at equal
     steps. Pairs of one pattern are adjacent, so each pattern gets its share.
     """
-    share = doubtful_share(_usefulness(found), count)
+    share = doubtful_share(_usefulness(found, count), count)
     patterns = patterns_of(found.levels).of_pair if len(share) else np.empty(0, np.int32)
     order = np.lexsort((found.score, patterns))
     ends = np.cumsum(share[order])
@@ -71,8 +73,12 @@ def draw_pairs(found: Linked, count: int) -> tuple[Int64, Float64]:
     return places, 1 / share[places]
 
 
-def _usefulness(found: Linked) -> Float64:
+def _usefulness(found: Linked, count: int) -> Float64:
     """How much the label of each candidate pair would help, relative to others."""
+    likely = found.probability
+    # The scale of scores by words is learned from the probabilities of best partners: if these are 0, it is unknown.
+    if isinstance(found.scoring, WordWeights) and likely is not None and likely.max(initial=0.0) < LEAST_LIKELY:
+        return by_rank(found.score, count)
     if isinstance(found.scoring, Points):
         bits = (found.score - found.cut) / (POINTS * found.scoring.total)
     else:
@@ -83,6 +89,18 @@ def _usefulness(found: Linked) -> Float64:
         doubt = (doubt + _doubt(found.probability)) / 2
     links = found.chosen / max(1, found.chosen.sum())
     return np.asarray((1 - CERTAIN) * doubt / max(float(doubt.sum()), 1e-300) + CERTAIN * links)
+
+
+def by_rank(score: Float64, count: int) -> Float64:
+    """How useful the label of each pair is if nothing but the order of the scores means anything: best pairs first.
+
+    Examples
+    --------
+    >>> by_rank(np.array([1.0, 3.0, 3.0, 2.0]), 1).round(2).tolist()
+    [0.06, 1.0, 1.0, 0.11]
+    """
+    higher = len(score) - np.searchsorted(np.sort(score), score, side="right")
+    return np.asarray((count / (count + higher)) ** 2)
 
 
 def _doubt(probability: Float64) -> Float64:
