@@ -8,14 +8,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from tests.support.catalogues import judge_products, make_products
+from tests.support.catalogues import judge_products, make_products, make_word
 
 import lookalike as la
 from linking import f1, make_people, pairs_of
 from lookalike.errors import UsageError
 from lookalike.linkage.review import doubtful_share, inclusion
 from lookalike.linkage.scoring.calibration import calibrate
-from lookalike.linkage.scoring.labels import Labels, divide, estimate_share, judge_links
+from lookalike.linkage.scoring.labels import (
+    LabelFigures,
+    Labels,
+    Share,
+    describe_figures,
+    divide,
+    estimate_share,
+    judge_links,
+)
 from lookalike.linkage.scoring.weights import fit_weights
 
 FIELDS = ["name", "phone"]
@@ -275,3 +283,86 @@ def test_labels_are_in_one_file(tmp_path):
         (tmp_path / name).write_text("left,right,match\n0,1,1\n")
     with pytest.raises(UsageError, match=r"--labels .*: 2 files; name one"):
         la.link([{"name": "Ann Lee"}] * 2, fields="name", labels=tmp_path)
+
+
+def product_labels(count=60):
+    """Two tables, how to link them, and the labels of the pairs that --review proposes."""
+    left, right = make_products(250, 250, 0.4)
+    given = {"left": left, "right": right, "fields": ["title:text", "maker", "price"], "id": "id", "threads": 1}
+    review = la.link(review=count, **given).review.to_pylist()
+    return given, [dict(row, match=int(row["left"][1:] == row["right"][1:])) for row in review]
+
+
+@pytest.mark.parametrize("made_of", ["words", "levels"])
+def test_nothing_is_linked_if_all_labels_say_that_the_links_are_wrong(people, made_of):
+    if made_of == "words":
+        given, labels = product_labels()
+    else:
+        given = {"left": people[0], "right": people[1], "fields": FIELDS, **OPTIONS}
+        labels = la.link(review=60, **given).review.to_pylist()
+    before = la.link(**given)
+    result = la.link(labels=[dict(row, match=0) for row in labels], **given)
+    assert before.links.num_rows > 50
+    assert result.links.num_rows == 0
+    assert any("so nothing is linked; add fields" in note for note in result.run["notes"])
+    assert not any("label 60" in note for note in result.run["notes"])
+
+
+def test_matches_alone_calibrate_only_if_they_were_drawn():
+    """A list of known matches does not show how many other pairs look the same."""
+    given, labels = product_labels()
+    matches = [dict(row, match=1) for row in labels]
+    known = [{name: row[name] for name in ("left", "right", "match")} for row in matches]
+    before, drawn, listed = (la.link(labels=some, **given) for some in (None, matches, known))
+    assert drawn.links.num_rows > before.links.num_rows + 20
+    assert drawn.run["precision"]["how"] == "probabilities calibrated on the labels"
+    assert listed.links.equals(before.links)
+    assert listed.run["precision"]["how"] == "the model's own probability"
+
+
+def test_few_labels_do_not_make_all_links_wrong():
+    given, labels = product_labels()
+    before = la.link(**given)
+    wrong = [dict(row, match=0) for row in labels[:5]]
+    result = la.link(labels=wrong, **given)
+    assert result.links.equals(before.links)
+    assert any("too few candidates are labelled" in note for note in result.run["notes"])
+
+
+def test_labels_that_contradict_the_scores():
+    given, labels = product_labels()
+    said = [la.link(labels=[dict(row, match=row["match"] ^ other) for row in labels], **given).run["notes"]
+            for other in (0, 1)]  # fmt: skip
+    assert not any("contradict" in note for note in said[0])
+    assert any("the labels contradict the data" in note and "Check the column match" in note for note in said[1])
+    assert not any("label 60" in note for note in said[1])
+
+
+def test_labels_overrule_numbers_that_differ_in_all_pairs():
+    """An irrelevant number looks like that of a product of a series, so nothing is linked without labels."""
+    draw = random.Random(1)
+    words = [make_word(draw, 3) for _ in range(250)]
+    rows = []
+    for entity in range(200):
+        title = draw.sample(words, 8)
+        for side in "ab" if entity < 60 else "a":
+            kept = [word for word in title if side == "a" or draw.random() < 0.75]
+            rows.append({"id": f"{side}{entity}", "title": " ".join(kept), "key": f"{draw.getrandbits(128):032x}"})
+    draw.shuffle(rows)
+    given = {"left": rows, "fields": "all", "threads": 1}
+    before = la.link(**given)
+    assert (before.links.num_rows, "differ in their numbers" in before.run["notes"][0]) == (0, True)
+    review = la.link(review=60, **given).review.to_pylist()
+    labels = [dict(row, match=int(row["left"][1:] == row["right"][1:])) for row in review]
+    assert sum(row["match"] for row in labels) > 20  # the best pairs are proposed
+    result = la.link(labels=labels, **given)
+    right = sum(row["left"][1:] == row["right"][1:] for row in result.links.to_pylist())
+    assert right > 0.9 * max(60, result.links.num_rows)
+    assert result.run["notes"] == []
+
+
+def test_recall_is_that_of_pairs_like_the_labelled_ones():
+    share = Share(0.9, 0.8, 0.95)
+    said = [describe_figures(LabelFigures(60, 20, missed, 5, share, recall, share))
+            for missed, recall in ((0, share), (3, share), (0, None))]  # fmt: skip
+    assert ["too unlike each other to be drawn" in one for one in said] == [True, False, False]

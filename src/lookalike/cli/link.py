@@ -269,10 +269,12 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
 
 def _say_labels(labels: dict[str, Any], progress: Progress) -> None:
     """Say how well the links agree with the labels."""
-    from lookalike.linkage.scoring.labels import Share, describe_figures
+    from lookalike.linkage.scoring.labels import LabelFigures, Share, describe_figures
 
+    counts = (labels[name] for name in ("pairs", "matches", "not_candidates", "folds"))
     shares = (labels[name] for name in ("precision", "recall", "f1"))
-    progress.say(describe_figures(labels["pairs"], *(None if share is None else Share(**share) for share in shares)))
+    figures = LabelFigures(*counts, *(None if share is None else Share(**share) for share in shares))
+    progress.say(describe_figures(figures))
 
 
 def _source(how: str) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run
 from lookalike.errors import UsageError
 from lookalike.kernels.pack import expect
@@ -20,7 +18,8 @@ from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
 from lookalike.linkage.fields.row_numbers import find_row_numbers
-from lookalike.linkage.linked import Linked, TableSizes, first_records
+from lookalike.linkage.linked import Linked, TableSizes
+from lookalike.linkage.measured import measure_by_labels, note_doubt
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
 from lookalike.linkage.partners import Texts, add_partners
@@ -37,17 +36,16 @@ from lookalike.linkage.scoring.choice import (
     words_choice,
 )
 from lookalike.linkage.scoring.cut import choose_cut, keep_cut
-from lookalike.linkage.scoring.labels import LabelFigures, Labels, divide, judge_links, measure_links
+from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
-from lookalike.linkage.scoring.refine import has_enough, refine_scores
+from lookalike.linkage.scoring.refine import can_calibrate, refine_scores
 from lookalike.linkage.scoring.score import RANDOM_PAIRS, Agreement, Pairs, Scores, compare_pairs, score_pairs
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words.score import DOUBTFUL, LARGE_CLUSTER, score_words
 from lookalike.linkage.scoring.words.weights import CLEAR, WordWeights
 from lookalike.linkage.settings import LinkSettings
-from lookalike.report.linkage.summary import describe_doubt
 from lookalike.types.wording import count, list_words
 
 WORD_PAIRS = 50_000
@@ -120,7 +118,7 @@ def link_tables(
 
     with run.progress.stage("scoring"):
         if known is None:
-            plain, choice = _score(columns, texts, pairs, agreement, sizes, run, choice)
+            plain, choice = _score(columns, texts, pairs, agreement, sizes, run, choice, labels)
         else:
             known.check(columns, agreement.level_names)
             plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.right is None)
@@ -152,7 +150,8 @@ def link_tables(
             return _link_again(left, right, run, other, labels, share)
         notes.add(f"{share}: the links are probably less precise than estimated. Add fields that tell records apart")
     if labels is not None:
-        found.figures = _judge(labels, pairs, attempt, run.settings, notes)
+        found.figures = measure_by_labels(labels, pairs, plain.score, attempt, found)
+    note_doubt(found)
     return found
 
 
@@ -225,31 +224,6 @@ def _complete(
     return pairs, agreement, score_pairs(columns, pairs, agreement, sizes.pairs, run)
 
 
-def _judge(
-    labels: Labels,
-    pairs: CandidatePairs,
-    attempt: Callable[[Labels | None, Notes], Linked],
-    settings: LinkSettings,
-    notes: Notes,
-) -> LabelFigures:
-    """How well links agree with held-out labels."""
-    places = labels.places(pairs.left, pairs.right)
-    if not has_enough(labels, places):
-        matches, others = (int((kind & (places >= 0)).sum()) for kind in (labels.match, ~labels.match))
-        notes.add(
-            f"--labels: too few candidates are labelled to refine weights from ({count(matches, 'match', 'matches')} "
-            f"and {count(others, 'other pair')}; at least three of each are needed)"
-        )
-    if labels.match.all():
-        notes.add(
-            "--labels: every labelled pair is a match, so the measured precision is 100% however many links are wrong; "
-            "label other pairs as well (--review)"
-        )
-    linked = judge_links(labels, lambda some: first_records(attempt(some, Notes(Progress()))), settings.seed)
-    missed = int((labels.match & (places < 0)).sum())
-    return measure_links(labels, linked, missed, int(divide(labels, settings.seed).max(initial=-1)) + 1)
-
-
 def _score(
     columns: list[Column],
     texts: Texts,
@@ -258,21 +232,23 @@ def _score(
     sizes: TableSizes,
     run: Run[LinkSettings],
     choice: ModelChoice,
+    labels: Labels | None,
 ) -> tuple[Scores, ModelChoice]:
-    """Scores in the chosen way, or in the other one if that suits the records better.
+    """Scores in the chosen way, or in the other one if that suits the records better. Labels refine them later.
 
     Levels distinguish records that form large clusters, and words those of which levels match none.
     """
     given = columns, texts, pairs, agreement, (sizes.left, sizes.right), run
     by_levels = cache(lambda: score_pairs(columns, pairs, agreement, sizes.pairs, run))
+    labelled = labels is not None and can_calibrate(labels, labels.places(pairs.left, pairs.right))
     if choice.name == "words" and sizes.pairs:
-        if (found := score_words(*given, by_levels)) is not None:
+        if (found := score_words(*given, by_levels, labelled=labelled)) is not None:
             return found, choice
         choice = ModelChoice("levels", f"records are typically similar to more than {LARGE_CLUSTER:.0f} others")
     scores = by_levels()
     if not sizes.pairs or not _found_nothing(scores) or not (names := texts_of(columns, run.settings)):
         return scores, choice
-    by_words = score_words(*given)
+    by_words = score_words(*given, labelled=labelled)
     assert by_words is not None
     return by_words, words_choice(names, f", and {BY_LEVELS_NOTHING}")
 
@@ -356,7 +332,7 @@ def _decide(
     copies: Copies | None = None,
 ) -> Linked:
     """Choose the cut and the links, and estimate precision and recall."""
-    scoring, score, probability, _ = scores
+    scoring, score, probability = scores[:3]
     for sentence in scoring.notes if not isinstance(scoring, Points) and sizes.pairs else ():
         notes.add(sentence)
     validation = None if validating is None else validating.validate(pairs, random, scores, notes.add)
@@ -387,11 +363,8 @@ def _decide(
     # Best partners are proposed by all fields together: there are no two independent searches to compare.
     searched = probability is not None and len(pairs) and not isinstance(scoring, WordWeights)
     recall = estimate_recall(pairs.groups, probability) if searched and probability is not None else None
-    found = Linked(
+    return Linked(
         settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, choice, score, probability,
         validation, validated, cut, why, chosen, refused, contradictions, recall, notes, agreement.exchanged, method,
-        scores.calibration,
+        scores.calibration, scores.labelled,
     )  # fmt: skip
-    if isinstance(scoring, WordWeights) and found.precision is not None and (doubt := describe_doubt(*found.precision)):
-        notes.add(doubt)
-    return found

@@ -125,6 +125,8 @@ class Linked:
     assignment: str = "auto"
     """How links were assigned: as asked for, or as the tables suggested."""
     calibration: Calibration | None = None
+    labelled: int = 0
+    """The number of labelled pairs that probabilities were calibrated on."""
     figures: LabelFigures | None = None
     """How well links agree with labels."""
 

@@ -16,7 +16,7 @@ from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column
 from lookalike.read.columns import one_array
-from lookalike.report.linkage.facts import MODEL_ALONE
+from lookalike.report.linkage.facts import CALIBRATED, MODEL_ALONE
 from lookalike.types import Int64, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 from lookalike.version import __version__
@@ -150,5 +150,7 @@ def _precision(found: Linked) -> dict[str, Any] | None:
     if (known := found.precision) is None:
         return None
     facts = dict(zip(("estimate", "low", "high"), known))
-    how = MODEL_ALONE if found.validation is None else f"validated by {found.settings.validate}"
+    how = CALIBRATED if found.labelled else MODEL_ALONE
+    if found.validation is not None:
+        how = f"validated by {found.settings.validate}"
     return {**{name: value for name, value in facts.items() if value is not None}, "how": how}

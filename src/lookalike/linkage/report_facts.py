@@ -16,6 +16,7 @@ from lookalike.linkage.scoring.words.evidence import WHOLE
 from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.shared_words import list_shared
 from lookalike.report.linkage.facts import (
+    CALIBRATED,
     MODEL_ALONE,
     Bin,
     EvidenceWeight,
@@ -63,7 +64,7 @@ def facts_of(
     spread = links[np.argsort(-found.score[links], kind="stable")]
     chosen = spread[distinct(np.linspace(0, len(spread) - 1, SHOWN).astype(np.int64))] if len(spread) else spread
     examples = _examples(found, np.append(chosen, _around(found.score, found.cut)), values, ids)
-    precision = found.precision
+    precision, figures = found.precision, found.figures
     return LinkReport(
         title=" and ".join(short_names(names)),
         tables=tables,
@@ -80,7 +81,7 @@ def facts_of(
         bins=_bins(found),
         cut=found.cut if np.isfinite(found.cut) else None,
         cut_reason=found.cut_reason,
-        source_of_precision=f"validated by '{found.settings.validate}'" if found.validation else MODEL_ALONE,
+        source_of_precision=_source(found),
         links=len(links),
         clusters=clusters,
         chosen=examples[: len(chosen)],
@@ -90,10 +91,16 @@ def facts_of(
         points=points,
         model=found.choice.name,
         model_reason=found.choice.reason,
-        labels="" if (told := found.figures) is None else describe_figures(
-            told.pairs, told.precision, told.recall, told.f1
-        ),
+        labels="" if figures is None else describe_figures(figures),
+        measured=figures.precision if figures is not None and figures.measures_precision else None,
     )  # fmt: skip
+
+
+def _source(found: Linked) -> str:
+    """What the precision is estimated from."""
+    if found.validation is not None:
+        return f"validated by '{found.settings.validate}'"
+    return CALIBRATED if found.labelled else MODEL_ALONE
 
 
 def _field(found: Linked, number: int) -> FieldFact:

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 
 from lookalike.linkage.scoring.cut import choose_cut
+from lookalike.linkage.scoring.points import deduct
 from lookalike.linkage.scoring.score import Scores
 from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 
 
-def cut(probability, /, single="both", **options):
+def cut(probability, /, single="both", labelled=0, **options):
     probability, notes = np.array(probability), []
     weights = WordWeights(SimpleNamespace(), np.zeros(0), 0.0, float(probability.sum()), True, single=single)
-    scores = Scores(weights, np.log2(probability / (1 - probability)), probability)
+    scores = Scores(weights, np.log2(probability / (1 - probability)), probability, labelled=labelled)
     return choose_cut(scores, None, LinkSettings.parse("title:text", **options), notes.append), notes
 
 
@@ -34,6 +35,22 @@ def test_links_must_be_more_than_chance_can_explain(probability, linked):
     (score, _), notes = cut(probability)
     assert math.isfinite(score) == linked
     assert bool(notes) != linked
+
+
+@pytest.mark.parametrize("probability", [[0.3] * 100, [0.35] * 8, [0.02] * 9])
+def test_who_has_labelled_pairs_is_not_told_to_begin(probability):
+    advice = {labels: cut(probability, labelled=labels)[1] for labels in (0, 20, 60)}
+    assert all("label 60 pairs" in note for note in advice[0])
+    assert [note.rpartition("; ")[2] for note in advice[20]] == ["add fields, or label more pairs (--review)"]
+    assert [note.rpartition("; ")[2] for note in advice[60]] == ["add fields"]
+
+
+def test_a_note_says_that_no_pair_has_enough_points():
+    settings, notes = LinkSettings.parse("name", scoring="points"), []
+    for score in ([60.0, 40.0], [80.0, 40.0], []):
+        made = choose_cut(Scores(deduct([3]), np.array(score), None), None, settings, notes.append)
+        assert made.score == 75
+    assert [note[:66] for note in notes] == ["no pair reaches three quarters of 100 points (the best has 60), so "[:66]]
 
 
 def test_the_expected_f1_is_greatest_at_the_cut():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lookalike.report.html import Markup, escape, tag
 from lookalike.report.linkage.examples import compare_values
 from lookalike.report.linkage.facts import (
+    CALIBRATED,
     MODEL_ALONE,
     Bin,
     EvidenceWeight,
@@ -435,8 +436,17 @@ def test_a_wide_interval_and_labels_are_shown_at_the_top() -> None:
     assert sum_up(doubtful).endswith("their precision is probably 50% to 90%.")
     assert ("50% to 90%", TOLD_BY_MODEL) in tiles_of(doubtful)
     assert ("75%", TOLD_BY_MODEL) in tiles_of(replace(doubtful, precision=(0.75, 0.7, 0.8)))
-    labelled = replace(doubtful, precision=(0.75, 0.7, 0.8), labels="Measured on 9 labelled pairs: F1 80.0%.")
+    labelled = replace(
+        doubtful, precision=(0.75, 0.7, 0.8), labels="Measured on 9 labelled pairs: F1 80.0%.",
+        source_of_precision=CALIBRATED,
+    )  # fmt: skip
     assert list_warnings(labelled) == []
+    assert ("75%", "precision, calibrated on labels") in tiles_of(labelled)
+    # What was measured on labels counts, and nobody is told to begin with labels.
+    [warning] = list_warnings(replace(labelled, precision=(0.95, 0.5, 0.99), measured=(0.9, 0.4, 0.98)))
+    assert warning.startswith("The labels do not show how many links are correct: probably 40% to 98%.")
+    [warning] = list_warnings(replace(labelled, precision=(0.95, 0.9, 0.99), measured=(0.3, 0.2, 0.4)))
+    assert warning.startswith("Most links are probably wrong (about 70%)")
     said = summary(labelled)
     assert said["Labels"] == "Measured on 9 labelled pairs: F1 80.0%."
     assert "labelled pairs" in said["Evidence"]

@@ -14,7 +14,8 @@ from lookalike.linkage.scoring.score import Scores
 from lookalike.linkage.scoring.validation import Validation
 from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import DEFAULT_PROBABILITY, LinkSettings
-from lookalike.report.linkage.summary import LABEL_PAIRS
+from lookalike.report.linkage.summary import ENOUGH_LABELS, LABEL_PAIRS
+from lookalike.types import Float64
 
 LEAST_LIKELY = 0.01
 """Pairs with a lower probability are never links."""
@@ -44,7 +45,7 @@ def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSett
     if validation is not None and wanted is not None:
         return _validated_cut(validation, wanted, settings, note)
     if isinstance(scores.scoring, Points):
-        return Cut(0.75 * scores.scoring.total, f"three quarters of {scores.scoring.total:g} points")
+        return _points_cut(scores.score, scores.scoring.total, note)
     assert scores.probability is not None
     if wanted is not None:
         return _model_cut(scores, wanted)
@@ -52,9 +53,10 @@ def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSett
         return _balanced_cut(scores, note)
     reached = scores.score[scores.probability >= settings.probability]
     lowest = float(reached.min()) if len(reached) else math.inf
-    if not len(reached) and scores.scoring.expected >= 1:  # otherwise, another note says that there is no match
+    # Otherwise, another note says that there is no match.
+    if not len(reached) and (scores.scoring.expected >= 1 or scores.labelled):
         note(f"no pair has a probability of {settings.probability:g} or more, so nothing is linked; add fields")
-    return Cut(lowest, f"a probability of at least {settings.probability:g}, according to the model")
+    return Cut(lowest, f"a probability of at least {settings.probability:g}, {_whose(scores)}")
 
 
 def keep_cut(model: Model, scores: Scores, settings: LinkSettings, note: Note) -> Cut:
@@ -62,6 +64,16 @@ def keep_cut(model: Model, scores: Scores, settings: LinkSettings, note: Note) -
     if settings.precision is not None or (isinstance(scores.scoring, WordWeights) and _is_default(settings)):
         return Cut(model.cut, model.cut_reason)
     return choose_cut(scores, None, settings, note)
+
+
+def _points_cut(score: Float64, total: float, note: Note) -> Cut:
+    cut, why = 0.75 * total, f"three quarters of {total:g} points"
+    if len(score) and (most := float(score.max())) < cut:
+        note(
+            f"no pair reaches {why} (the best has {most:g}), so nothing is linked; use other fields, or --scoring "
+            "weights, which learns from the tables what a match looks like"
+        )
+    return Cut(cut, why)
 
 
 def _is_default(settings: LinkSettings) -> bool:
@@ -92,24 +104,38 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     order = order[scores.probability[order] >= LEAST_LIKELY]
     least_right = LEAST_RIGHT_ALONE if scores.scoring.single in ("alone", "groups", "none") else LEAST_RIGHT
     if not len(order) or scores.scoring.expected < 1:
+        if scores.labelled:  # otherwise, another note says that there is no match
+            note(f"according to the labels, no pair is likely to be a match, so nothing is linked; {_advise(scores)}")
         return Cut(math.inf, "no pair is likely to be a match")
     matches = np.cumsum(scores.probability[order])
     links = np.arange(1, len(order) + 1)
     f1 = 2 * matches / (links + matches[-1])
     f1[matches < least_right * links] = 0.0
     if not f1.any():
-        few = f"less than {least_right:.0%} of any links would be right"
-        note(f"{few}, so nothing is linked; add fields, or {LABEL_PAIRS}")
+        by = "according to the labels, " if scores.labelled else ""
+        few = f"{by}less than {least_right:.0%} of any links would be right"
+        note(f"{few}, so nothing is linked; {_advise(scores)}")
         return Cut(math.inf, f"less than {least_right:.0%} of the pairs at or above any score are expected to match")
     last = int(np.argmax(f1))
     if scores.scoring.single != "alone" and matches[last] < STANDS_OUT * math.sqrt(
         max(0.0, links[last] - matches[last])
     ):
-        note(f"no more pairs are similar than chance can explain, so nothing is linked; add fields, or {LABEL_PAIRS}")
+        note(f"no more pairs are similar than chance can explain, so nothing is linked; {_advise(scores)}")
         return Cut(math.inf, "the pairs at or above any score can be explained by chance")
     place = order[last]
     least = float(scores.probability[place])
     return Cut(float(scores.score[place]), f"a probability of at least {least:.2f}, where the expected F1 is highest")
+
+
+def _advise(scores: Scores) -> str:
+    """What to do if nothing is linked: labels help, unless there are enough."""
+    if scores.labelled >= ENOUGH_LABELS:
+        return "add fields"
+    return f"add fields, or {'label more pairs (--review)' if scores.labelled else LABEL_PAIRS}"
+
+
+def _whose(scores: Scores) -> str:
+    return "calibrated on the labels" if scores.labelled else "according to the model"
 
 
 def _model_cut(scores: Scores, wanted: float) -> Cut:
@@ -120,5 +146,5 @@ def _model_cut(scores: Scores, wanted: float) -> Cut:
     enough = np.flatnonzero(mean >= wanted)
     if not len(enough):
         return Cut(math.inf, f"no score reaches a precision of {wanted:.1%} according to the model")
-    why = f"chosen so that {wanted:.1%} of the pairs at or above it are correct, according to the model"
+    why = f"chosen so that {wanted:.1%} of the pairs at or above it are correct, {_whose(scores)}"
     return Cut(float(scores.score[order[enough[-1]]]), why)

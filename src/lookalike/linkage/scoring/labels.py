@@ -34,6 +34,11 @@ class Labels:
     def __len__(self) -> int:
         return len(self.left)
 
+    @property
+    def drawn(self) -> bool:
+        """Whether the pairs have weights, so that they were drawn from all candidates (`--review`)."""
+        return bool((self.weight != 1).any())
+
     def take(self, chosen: Bool) -> Labels:
         """Some of the labels."""
         return Labels(self.left[chosen], self.right[chosen], self.match[chosen], self.weight[chosen])
@@ -87,22 +92,31 @@ class LabelFigures:
     """None if no labelled pair is a match."""
     f1: Share | None
 
+    @property
+    def measures_precision(self) -> bool:
+        """Whether the precision is known: it is not if every labelled pair is a match."""
+        return self.precision is not None and self.matches < self.pairs
 
-def describe_figures(pairs: int, precision: Share | None, recall: Share | None, f1: Share | None) -> str:
-    """How well links agree with held-out labels, as a sentence.
+
+def describe_figures(figures: LabelFigures) -> str:
+    """How well links agree with held-out labels, in words.
 
     Examples
     --------
-    >>> describe_figures(1, None, Share(0.5, 0.1, 0.9), None)
+    >>> describe_figures(LabelFigures(1, 1, 1, 1, None, Share(0.5, 0.1, 0.9), None))
     'Measured on 1 labelled pair, each with links made without its label: recall 50.0% (10.0% to 90.0%).'
     """
+    named = ("precision", figures.precision), ("recall", figures.recall), ("F1", figures.f1)
     shares = [
         f"{name} {share.estimate:.1%} ({share.low:.1%} to {share.high:.1%})"
-        for name, share in (("precision", precision), ("recall", recall), ("F1", f1))
+        for name, share in named
         if share is not None
     ]
-    said = ", ".join(shares) or "no estimate is possible"
-    return f"Measured on {count(pairs, 'labelled pair')}, each with links made without its label: {said}."
+    said = ", ".join(shares) or "no labelled pair is a match, and none was linked"
+    text = f"Measured on {count(figures.pairs, 'labelled pair')}, each with links made without its label: {said}."
+    if figures.recall is None or figures.missed:  # labels of pairs that are not even candidates are not from --review
+        return text
+    return f"{text} Recall and F1 do not count matches that are too unlike each other to be drawn by --review."
 
 
 def judge_links(labels: Labels, clusters_by: Callable[[Labels], Int64], seed: int) -> Bool:

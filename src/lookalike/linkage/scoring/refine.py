@@ -23,13 +23,23 @@ STIFF = 4.0
 LEAST_USUAL = 0.01
 """Weights are never held as if the usual weight were smaller than this, in bits."""
 ENOUGH = 3
-"""With fewer matches or fewer non-matches among the labels, nothing is refined."""
+"""With fewer matches or fewer non-matches among the labels, weights stay as they are."""
+FEWEST = 2 * ENOUGH
+"""With fewer labels, probabilities stay as they are, too."""
 
 
-def has_enough(labels: Labels, places: Int64) -> bool:
-    """Whether there are enough labelled candidates to refine scores."""
+def can_calibrate(labels: Labels, places: Int64) -> bool:
+    """Whether there are enough labelled candidates to calibrate probabilities.
+
+    Matches alone are enough only if they were drawn: a list of known matches says nothing about other pairs.
+    """
     known = labels.match[places >= 0]
-    return int(known.sum()) >= ENOUGH and int((~known).sum()) >= ENOUGH
+    return len(known) >= FEWEST and (labels.drawn or not known.all())
+
+
+def can_move(match: Bool) -> bool:
+    """Whether there are enough labels of both kinds to adjust weights."""
+    return min(int(match.sum()), int((~match).sum())) >= ENOUGH
 
 
 def refine_scores(
@@ -37,17 +47,18 @@ def refine_scores(
 ) -> Scores:
     """Calibrate the probabilities on the labels; for records made of words, adjust and calibrate the weights.
 
-    Points have no probability and remain unchanged.
+    If nearly all labels are of one kind, weights are only calibrated. Points have no probability and remain unchanged.
     """
     places = labels.places(pairs.left, pairs.right)
-    if isinstance(scores.scoring, Points) or not has_enough(labels, places):
+    if isinstance(scores.scoring, Points) or not can_calibrate(labels, places):
         return scores
     known = places >= 0
     some, match = places[known], labels.match[known]
     if isinstance(scores.scoring, WordWeights):
         return _refine_words(scores.scoring, pairs, agreement, some, match, labels.weight[known], run)
     calibration = calibrate(scores.score[some], match, labels.weight[known])
-    return scores._replace(probability=calibration.probability(scores.score), calibration=calibration)
+    probability = calibration.probability(scores.score)
+    return scores._replace(probability=probability, calibration=calibration, labelled=len(some))
 
 
 def _refine_words(
@@ -61,8 +72,9 @@ def _refine_words(
 ) -> Scores:
     each = run.workers.map
     measured = made.evidence.measure(pairs.left, pairs.right, agreement.levels, each)
-    helps = [one.helps for one in made.features]
-    weights, prior = move_weights(measured[some], match, made.weights, made.prior_bits, helps)
+    weights, prior = made.weights, made.prior_bits
+    if can_move(match):
+        weights, prior = move_weights(measured[some], match, weights, prior, [one.helps for one in made.features])
     records, common = int(pairs.right.max()) + 1, made.evidence.in_common(measured)
     columns = made.evidence.columns
 
@@ -80,7 +92,10 @@ def _refine_words(
     moved = replace(made, weights=factor * weights, prior_bits=factor * prior + shift, doubts=())
     score, bits = score_pairs(moved.weights, moved.prior_bits)
     score += bits
-    return Scores(moved, score, probability_of(score))
+    probability = probability_of(score)
+    expected = float(probability[bits > -LEAST_DOUBT].sum())
+    notes = made.notes if made.expected >= 1 else ()  # that there seem to be no matches is for the labels to say
+    return Scores(replace(moved, expected=expected, notes=notes), score, probability, labelled=len(some))
 
 
 def move_weights(

@@ -60,6 +60,8 @@ class Scores(NamedTuple):
     """According to the model; None with points."""
     calibration: Calibration | None = None
     """How probabilities follow from scores, if labels changed that."""
+    labelled: int = 0
+    """The number of labelled pairs that probabilities were calibrated on."""
 
     @property
     def even(self) -> float:

@@ -11,6 +11,8 @@ from lookalike.types.frozen import frozen
 
 MODEL_ALONE = "the model's own probability"
 """The value of `LinkReport.source_of_precision` if nothing outside the model confirms it."""
+CALIBRATED = "probabilities calibrated on the labels"
+"""Its value if labels confirm or correct the model."""
 
 
 @frozen
@@ -210,7 +212,7 @@ class LinkReport:
     cut_reason : str
         The reason for it, as a clause: "the lowest score with a precision of 99%".
     source_of_precision : str
-        "validated by 'created'", for example, or `MODEL_ALONE`.
+        "validated by 'created'", for example, `CALIBRATED` or `MODEL_ALONE`.
     links : int
         Number of pairs written.
     clusters : int or None
@@ -229,6 +231,8 @@ class LinkReport:
         How pairs were scored (words, levels or points), and the reason, as a clause.
     labels : str
         How well the links agree with labelled pairs, as a sentence; empty without labels.
+    measured : (float, float, float), optional
+        The precision that was measured on labelled pairs, with its interval.
 
     Examples
     --------
@@ -259,6 +263,7 @@ class LinkReport:
     model: str = ""
     model_reason: str = ""
     labels: str = ""
+    measured: tuple[float, float, float] | None = None
 
 
 def short_names(names: Sequence[str]) -> list[str]:

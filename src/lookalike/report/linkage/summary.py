@@ -12,12 +12,14 @@ from lookalike.report.html import (
     show_share,
     tag,
 )
-from lookalike.report.linkage.facts import MODEL_ALONE, LinkReport, short_names
+from lookalike.report.linkage.facts import CALIBRATED, MODEL_ALONE, LinkReport, short_names
 from lookalike.types.wording import count, list_words
 
 _MANY_WRONG = 0.3  # above this share of wrong links, a warning is shown
 _WIDE = 0.2  # above this width of its interval, the estimated precision may be off by more than 0.1
-LABEL_PAIRS = "label 60 pairs (--review 60, then --labels)"
+_WIDE_MEASURED = 0.4  # the same if it was measured on labels, of which sixty rarely give a narrow interval
+ENOUGH_LABELS = 60
+LABEL_PAIRS = f"label {ENOUGH_LABELS} pairs (--review {ENOUGH_LABELS}, then --labels)"
 """What to do if the tables do not show which pairs are matches. With as many labels, the precision was measured within
 0.1 in nine of ten runs with few matches (docs/link-quality.md)."""
 _GOOD_RECALL = 0.95  # below this, the next steps say how to improve it
@@ -29,8 +31,8 @@ def summarize(report: LinkReport) -> Markup:
         ("Compared", _compared(report)),
         *([("Scoring", _scoring(report))] if report.model else []),
         ("Found", _found(report)),
-        ("Precision", _precision(report)),
         *([("Labels", report.labels)] if report.labels else []),
+        ("Precision", _precision(report)),
         ("Evidence", _evidence(report)),
         ("Recall", _recall(report)),
         ("Next steps", tag("ul", *(tag("li", code_options(step)) for step in _next_steps(report)))),
@@ -67,9 +69,12 @@ def list_warnings(report: LinkReport) -> list[str]:
     if report.links == 0:
         found.append("Nothing was linked. Check the scores and fields below: is the cut too high, or a field empty?")
     precision = report.precision if report.links else None
-    if precision is not None and (doubt := describe_doubt(*precision)):
+    doubt = "" if precision is None else describe_doubt(*precision)
+    if report.links and report.measured is not None:
+        doubt = describe_measured_doubt(*report.measured)
+    if doubt:
         found.append(f"{doubt[0].upper()}{doubt[1:]}.")
-    if precision is not None and report.source_of_precision == MODEL_ALONE and not report.labels:
+    if precision is not None and report.source_of_precision == MODEL_ALONE:
         found.append("The precision is the model's own estimate: nothing outside the model confirms it (see Evidence).")
     if report.recall is not None and report.recall[1] < _GOOD_RECALL:
         found.append(
@@ -90,15 +95,35 @@ def describe_doubt(share: float, low: float | None, high: float | None) -> str:
     """
     if wide := _wide_interval(low, high):
         return f"the tables alone do not show how many links are correct: probably {wide}. To measure it, {LABEL_PAIRS}"
-    if 1 - share > _MANY_WRONG:
-        many = "most links" if share < 0.5 else "many links"
-        return f"{many} are probably wrong (about {show_share(1 - share)}): add fields, or set --precision"
-    return ""
+    return _describe_wrong(share)
 
 
-def _wide_interval(low: float | None, high: float | None) -> str:
+def describe_measured_doubt(share: float, low: float, high: float) -> str:
+    """The same if the precision was measured on labels.
+
+    Examples
+    --------
+    >>> describe_measured_doubt(0.9, 0.5, 0.99)
+    'the labels do not show how many links are correct: probably 50% to 99%. To measure it, label more pairs (--review)'
+    >>> describe_measured_doubt(0.4, 0.3, 0.5)
+    'most links are probably wrong (about 60%): add fields, or set --precision'
+    """
+    if wide := _wide_interval(low, high, _WIDE_MEASURED):
+        unknown = f"the labels do not show how many links are correct: probably {wide}"
+        return f"{unknown}. To measure it, label more pairs (--review)"
+    return _describe_wrong(share)
+
+
+def _describe_wrong(share: float) -> str:
+    if 1 - share <= _MANY_WRONG:
+        return ""
+    many = "most links" if share < 0.5 else "many links"
+    return f"{many} are probably wrong (about {show_share(1 - share)}): add fields, or set --precision"
+
+
+def _wide_interval(low: float | None, high: float | None, wide: float = _WIDE) -> str:
     """The interval of the precision, if it is too wide for a single number to say much; otherwise, nothing."""
-    return "" if low is None or high is None or high - low <= _WIDE else show_roughly(low, high)
+    return "" if low is None or high is None or high - low <= wide else show_roughly(low, high)
 
 
 def estimate_precision(report: LinkReport) -> tuple[float, float | None, float | None, float] | None:
@@ -138,7 +163,8 @@ def tiles_of(report: LinkReport) -> list[tuple[str, str]]:
     if report.clusters is not None:
         figures.append((f"{report.clusters:,}", "entities with several records"))
     precision = estimate_precision(report)
-    origin = "according to the model alone" if report.source_of_precision == MODEL_ALONE else "estimated"
+    by = {MODEL_ALONE: "according to the model alone", CALIBRATED: "calibrated on labels"}
+    origin = by.get(report.source_of_precision, "estimated")
     if precision is None:
         figures.append(("unknown", "precision"))
     else:
@@ -184,8 +210,8 @@ def _precision(report: LinkReport) -> str:
 def _evidence(report: LinkReport) -> str:
     if estimate_precision(report) is None:
         return "None: there was nothing to estimate the precision from."
-    if report.source_of_precision == MODEL_ALONE and report.labels:
-        return "The precision and probabilities were calibrated on the labelled pairs, if there were enough."
+    if report.source_of_precision == CALIBRATED:
+        return "The precision and probabilities were calibrated on the labelled pairs."
     if report.source_of_precision == MODEL_ALONE:
         return f"The precision is {MODEL_ALONE}. Nothing outside the model confirms it."
     return f"{report.source_of_precision[:1].upper()}{report.source_of_precision[1:]}."
@@ -207,7 +233,7 @@ def _next_steps(report: LinkReport) -> list[str]:
         steps.append("The weights did not converge: use more or better fields before relying on any number here.")
     if report.links == 0:
         steps.append("Nothing was linked. Check the scores and fields below: is the cut too high, or a field empty?")
-    if report.source_of_precision == MODEL_ALONE and report.bins and not report.labels:
+    if report.source_of_precision == MODEL_ALONE and report.bins:
         steps.append(
             "Verify the precision with a field that is not part of the score, such as a date: --validate FIELD."
         )

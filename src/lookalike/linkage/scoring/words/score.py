@@ -67,11 +67,14 @@ def score_words(
     sizes: tuple[int, int | None],
     run: Run[LinkSettings],
     by_levels: Callable[[], Scores] | None = None,
+    *,
+    labelled: bool = False,
 ) -> Scores | None:
     """Learn the weights of all features; compute the score and probability of each candidate pair.
 
     None if the records of one table form large clusters. In case of doubt, this depends on the scores `by_levels`;
-    without them, records are scored by words in any case.
+    without them, records are scored by words in any case. If they are `labelled`, it is for the labels to say whether
+    records that differ in their numbers are the same.
     """
     each = run.workers.map
     evidence = Evidence(columns, texts, agreement.random, agreement.level_names, agreement.exchanged)
@@ -94,7 +97,7 @@ def score_words(
         pairs.left, pairs.right, measured, evidence.features, records, judge,
         *((GROWN_ALONE, max(FEW, LEARNED * records / 2)) if one else (GROWN, FEW)),
     )  # fmt: skip
-    differ = one and _differ_in_numbers(evidence.conflicts(measured), mutual, likely)
+    differ = one and not labelled and _differ_in_numbers(evidence.conflicts(measured), mutual, likely)
     if differ:
         likely = np.zeros(len(likely))
     raw = score_rows(measured, weights, start)
