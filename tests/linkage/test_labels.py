@@ -355,6 +355,8 @@ def test_labels_overrule_numbers_that_differ_in_all_pairs():
     review = la.link(review=60, **given).review.to_pylist()
     labels = [dict(row, match=int(row["left"][1:] == row["right"][1:])) for row in review]
     assert sum(row["match"] for row in labels) > 20  # the best pairs are proposed
+    others = [dict(row, match=0) for row in labels if not row["match"]]
+    assert la.link(labels=others, **given).links.num_rows == 0  # they do not show that there are matches
     result = la.link(labels=labels, **given)
     right = sum(row["left"][1:] == row["right"][1:] for row in result.links.to_pylist())
     assert right > 0.9 * max(60, result.links.num_rows)

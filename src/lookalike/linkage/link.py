@@ -39,7 +39,7 @@ from lookalike.linkage.scoring.cut import choose_cut, keep_cut
 from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
-from lookalike.linkage.scoring.refine import can_calibrate, refine_scores
+from lookalike.linkage.scoring.refine import refine_scores, show_matches
 from lookalike.linkage.scoring.score import RANDOM_PAIRS, Agreement, Pairs, Scores, compare_pairs, score_pairs
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.weights import Weights
@@ -240,7 +240,7 @@ def _score(
     """
     given = columns, texts, pairs, agreement, (sizes.left, sizes.right), run
     by_levels = cache(lambda: score_pairs(columns, pairs, agreement, sizes.pairs, run))
-    labelled = labels is not None and can_calibrate(labels, labels.places(pairs.left, pairs.right))
+    labelled = labels is not None and show_matches(labels, labels.places(pairs.left, pairs.right))
     if choice.name == "words" and sizes.pairs:
         if (found := score_words(*given, by_levels, labelled=labelled)) is not None:
             return found, choice

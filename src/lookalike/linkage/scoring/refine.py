@@ -37,6 +37,11 @@ def can_calibrate(labels: Labels, places: Int64) -> bool:
     return len(known) >= FEWEST and (labels.drawn or not known.all())
 
 
+def show_matches(labels: Labels, places: Int64) -> bool:
+    """Whether labels show that there are matches, and how likely they are: no guess to the contrary is needed."""
+    return can_calibrate(labels, places) and int(labels.match[places >= 0].sum()) >= ENOUGH
+
+
 def can_move(match: Bool) -> bool:
     """Whether there are enough labels of both kinds to adjust weights."""
     return min(int(match.sum()), int((~match).sum())) >= ENOUGH
