@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
+from lookalike.linkage.link import UNRELIABLE
 
 
 def make_airports(towns, listed, seed=1):
@@ -52,7 +53,7 @@ def test_specified_kinds_are_kept_with_a_warning():
     result = la.link(*make_airports(300, 100), fields="name:person,city:person", id="id", threads=1)
     assert result.run["model"]["name"] == "levels"
     assert judge(result, 100)[0] < 0.5
-    assert contradiction(result).endswith("less precise than estimated. Add fields that tell records apart")
+    assert contradiction(result).endswith(UNRELIABLE)
 
 
 @pytest.mark.parametrize("share", [0.3, 1])

@@ -347,7 +347,7 @@ def test_labels_overrule_numbers_that_differ_in_all_pairs():
         title = draw.sample(words, 8)
         for side in "ab" if entity < 60 else "a":
             kept = [word for word in title if side == "a" or draw.random() < 0.75]
-            rows.append({"id": f"{side}{entity}", "title": " ".join(kept), "key": f"{draw.getrandbits(128):032x}"})
+            rows.append({"id": f"{side}{entity}", "title": " ".join([*kept, f"{draw.getrandbits(40):010x}"])})
     draw.shuffle(rows)
     given = {"left": rows, "fields": "all", "threads": 1}
     before = la.link(**given)

@@ -80,7 +80,7 @@ def test_a_field_that_is_often_missing_needs_the_help_of_another(people):
 
 def test_words_are_used_if_levels_find_no_match(people):
     """There is none to be found in one of the tables."""
-    found = model_of(people[0], fields="name:text,phone")
+    found = model_of(people[0], fields="name:text,address")
     assert found == {"name": "words", "reason": "name is of kind text, and levels of agreement find no match"}
 
 

@@ -278,4 +278,8 @@ def _say_labels(labels: dict[str, Any], progress: Progress) -> None:
 
 
 def _source(how: str) -> str:
-    return how if how.startswith("validated") else "according to the model itself (not validated)"
+    from lookalike.report.linkage.facts import MODEL_ALONE
+
+    if how.startswith("validated"):
+        return how
+    return f"according to {'the model itself (not validated)' if how == MODEL_ALONE else how}"

@@ -17,7 +17,7 @@ from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_th
 from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
-from lookalike.linkage.fields.row_numbers import find_row_numbers
+from lookalike.linkage.fields.row_numbers import find_row_numbers, is_unique
 from lookalike.linkage.linked import Linked, TableSizes
 from lookalike.linkage.measured import measure_by_labels, note_doubt
 from lookalike.linkage.memory import check_columns
@@ -63,6 +63,10 @@ BY_LEVELS_NOTHING = "levels of agreement find no match"
 MANY_COPIES = 0.2
 """If another record stands for this share of the records, entities have many records, among which none is the best."""
 CONTRADICTING = "levels of agreement contradict each other"
+UNRELIABLE = (
+    "the links are probably less precise than estimated. Compare only fields that tell records apart, such as names, "
+    "addresses and numbers of their own, not what many of them share"
+)
 
 
 def link_tables(
@@ -144,11 +148,12 @@ def link_tables(
             )  # fmt: skip
 
     found = attempt(labels, notes)
-    if known is None and found.is_contradictory:
+    if known is None and (found.is_contradictory or found.is_often_contradictory):
         share = f"by levels of agreement, {found.contradictions:.0%} of the matches contradict each other"
-        if not identifying(columns) and (other := as_texts(given, columns, CONTRADICTING)) is not None:
+        other = as_texts(given, columns, CONTRADICTING) if found.is_contradictory and not identifying(columns) else None
+        if other is not None:
             return _link_again(left, right, run, other, labels, share)
-        notes.add(f"{share}: the links are probably less precise than estimated. Add fields that tell records apart")
+        notes.add(f"{share}: {UNRELIABLE}")
     if labels is not None:
         found.figures = measure_by_labels(labels, pairs, plain.score, attempt, found)
     note_doubt(found)
@@ -281,12 +286,13 @@ def _leave_out_row_numbers(
     """The columns without row numbers; `split` is where the right table starts."""
     given = {field.name for field in settings.fields if field.kind}
     left_out = [name for name in find_row_numbers(columns, split) if name not in given]
-    whose = "the table" if split is None else "each table"
+    alone = {column.name for column in columns if split is None and is_unique(column)}
     for name in left_out:
-        notes.add(
-            f"{name} is not compared: it seems to number the records of {whose}, since those with the same number, if "
-            f"any, have no more in common than others ({name}:code compares it all the same)"
-        )
+        why = "no two records share a value of it" if name in alone else (
+            f"it seems to number the records of {'the' if split is None else 'each'} table, since those with the same "
+            "number, if any, have no more in common than others"
+        )  # fmt: skip
+        notes.add(f"{name} is not compared: {why} ({name}:code compares it all the same)")
     return [column for column in columns if column.name not in left_out]
 
 

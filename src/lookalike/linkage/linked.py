@@ -85,6 +85,9 @@ CONTRADICTORY = 0.1
 each table have 0.003 to 0.04, airports by name and city 0.18."""
 CONTRADICTORY_ALONE = 0.5
 """The same in one table. People with up to eight records have 0.02 to 0.2, towns with similar names 0.6 to 0.8."""
+OFTEN_CONTRADICTORY = 0.3
+"""In one table, a note says so from this share on. It is 0.43 for early childhood sites by all of their columns: 14% of
+these links are correct."""
 
 
 @dataclass(slots=True)
@@ -183,6 +186,11 @@ class Linked:
         """Whether so many matches contradict each other that levels have failed to separate them from others."""
         most = CONTRADICTORY_ALONE if self.sizes.right is None else CONTRADICTORY
         return isinstance(self.scoring, Weights) and self.contradictions >= most
+
+    @property
+    def is_often_contradictory(self) -> bool:
+        """Whether so many matches contradict each other that the precision is probably overestimated."""
+        return isinstance(self.scoring, Weights) and self.contradictions >= OFTEN_CONTRADICTORY
 
     @property
     def precision(self) -> tuple[float, float | None, float | None] | None:

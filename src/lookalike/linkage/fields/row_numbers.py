@@ -1,7 +1,8 @@
 """Recognise numbers that a table gives to its own records, such as row numbers: equal or similar ones mean nothing.
 
 Those of two tables look like an identifier that both share: every number occurs once in a table, and in the other one,
-too. A shared identifier is confirmed by the other fields; row numbers are not.
+too. A shared identifier is confirmed by the other fields; row numbers are not. In one table, a code that no two records
+share says nothing about which of them are the same.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ CONFIRMED = 0.5
 
 
 def find_row_numbers(columns: Sequence[Column], split: int | None) -> list[str]:
-    """The fields that hold numbers which each table gives to its own records.
+    """The fields that hold numbers which each table gives to its own records, in one table also other unique codes.
 
     The right table starts at record `split`; None for one table.
 
@@ -53,11 +54,47 @@ def find_row_numbers(columns: Sequence[Column], split: int | None) -> list[str]:
     [['no'], []]
     """
     tables = [slice(None)] if split is None else [slice(split), slice(split, None)]
+    unique = [column for column in columns if split is None and is_unique(column)]
     numbered = [column for column in columns if column.kind in NUMBERED and _is_numbered(column, tables)]
-    others = [column for column in columns if not any(column is one for one in numbered)]
+    others = [column for column in columns if not any(column is one for one in (*unique, *numbered))]
     if not others:
         return []
-    return [column.name for column in numbered if not _is_confirmed(column, others, tables)]
+    found = [column for column in numbered if not _is_confirmed(column, others, tables)]
+    return [column.name for column in columns if any(column is one for one in (*unique, *found))]
+
+
+def is_unique(column: Column) -> bool:
+    """Whether a field has a code of its own for each record that has one: no two records of the table share it.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> codes, values = np.arange(30, dtype=np.int32), strings_to_arrow([f"k{n}" for n in range(30)])
+    >>> [is_unique(Column("key", kind, some, values)) for kind, some in (("code", codes), ("text", codes))]
+    [True, False]
+    >>> is_unique(Column("key", "code", np.append(codes, codes[-1]), values))
+    False
+    """
+    known = len(column) - column.missing
+    return column.kind == "code" and known >= FEWEST and len(np.unique(column.codes[column.codes >= 0])) == known
+
+
+def is_shared(column: Column, others: Sequence[Column]) -> bool:
+    """Whether records with an equal code are alike in the other fields, too, so that it may identify entities.
+
+    Counts and ratings are codes as well, but equal ones mean nothing. In small tables, this is unknown and assumed.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> draw = np.random.default_rng(1)
+    >>> title = Column("title", "text", np.repeat(np.arange(50), 2), strings_to_arrow([f"word{n}" for n in range(50)]))
+    >>> numbers = strings_to_arrow(map(str, range(50)))
+    >>> shuffled = draw.permutation(title.codes)
+    >>> [is_shared(Column("no", "code", some, numbers), [title]) for some in (title.codes, shuffled)]
+    [True, False]
+    """
+    return len(column) < FEWEST or not others or _is_confirmed(column, others, [slice(None)])
 
 
 def _is_numbered(column: Column, tables: Sequence[slice]) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from lookalike.linkage.compare.custom import TEXTS
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.kinds import has_phrases
+from lookalike.linkage.fields.row_numbers import is_shared
 from lookalike.linkage.fields.spec import Field
 from lookalike.linkage.partners import is_distinct
 from lookalike.linkage.scoring.model import KnownWords, Model
@@ -18,6 +19,8 @@ from lookalike.types.wording import list_words
 
 IDENTIFYING = ("code", "phone", "email", "date", "address")
 """Kinds of fields that identify records by themselves if most values are different."""
+NUMBERS = ("code", "phone")
+"""Those of them whose values may just as well be counts or numbers of rows."""
 MOST = 0.5
 """A field that identifies records must be known in both records of this share of all pairs, to be enough by itself."""
 NAMES = ("person", "address")
@@ -93,8 +96,13 @@ def _as_text(field: Field, kind: str, why: str) -> Field:
 
 
 def identifying(columns: Sequence[Column]) -> list[str]:
-    """The fields that distinguish most records, together with names; none if too few records have them."""
+    """The fields that distinguish most records, together with names; none if too few records have them.
+
+    Records with an equal code or number must be alike in other fields, too: equal counts mean nothing.
+    """
     telling = [column for column in columns if column.kind in (*IDENTIFYING, "person") and is_distinct(column)]
+    others = [column for column in columns if column.kind not in NUMBERS]
+    telling = [column for column in telling if column.kind not in NUMBERS or is_shared(column, others)]
     found = [column for column in telling if column.kind in IDENTIFYING]
     if len(telling) == 1 and any((1 - column.missing / len(column)) ** 2 < MOST for column in found):
         return []

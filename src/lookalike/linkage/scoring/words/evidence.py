@@ -226,12 +226,19 @@ class Evidence:
         """
         parts = {what: START[what] for what in ("trigrams", "words", "words of the shorter")}
         shares = sum(part * self._of_texts(measured, what) for what, part in parts.items()) / sum(parts.values())
-        return np.minimum(shares, 1 - self._of_texts(measured, CONFLICTS)).astype(np.float64)
+        return np.minimum(shares, 1 - np.nan_to_num(self.conflicts(measured))).astype(np.float64)
 
     def conflicts(self, measured: Float32) -> Float32:
-        """The share of numbers and codes that conflict in each pair; NaN if a record has none."""
-        found = self._of_texts(measured, CONFLICTS)
-        return np.where((found > 0) | (self._of_texts(measured, "codes") > 0), found, np.float32(np.nan))
+        """The share of numbers and codes in texts that conflict in each pair; NaN if a record has none.
+
+        Those in other fields, such as a count, may well differ between two records of an entity.
+        """
+        places = {what: [place for place, one in enumerate(self.features) if one.what == what]
+                  for what in (CONFLICTS, "codes")}  # fmt: skip
+        found, codes = (measured[:, some] for some in places.values())
+        known = (found > 0) | (codes > 0)
+        number = known.sum(axis=1)
+        return np.where(number > 0, found.sum(axis=1) / np.maximum(number, 1), np.float32(np.nan)).astype(np.float32)
 
     def _of_texts(self, measured: Float32, what: str) -> Float32:
         """A feature of the texts of each pair: of the whole records, or of the only field that is a text."""
