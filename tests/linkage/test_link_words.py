@@ -68,6 +68,7 @@ def test_the_report_shows_the_weights_of_the_model(tmp_path):
     la.link(*paths, FIELDS, id="id", threads=1, out=tmp_path / "out")
     facts = json.loads((tmp_path / "out/model/report.json").read_text())
     assert facts["weights"] == []
+    assert facts["notes"] == json.loads((tmp_path / "out/run.json").read_text())["notes"] != []
     learned = json.loads((tmp_path / "out/model/model.json").read_text())["scoring"]["weights"]
     assert [one["weight"] for one in facts["evidence"]] == learned
     assert {one["field"] for one in facts["evidence"]} == {"title", "description", "maker", "price"}

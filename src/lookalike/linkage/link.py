@@ -125,7 +125,8 @@ def link_tables(
             plain, choice = _score(columns, texts, pairs, agreement, sizes, run, choice, labels)
         else:
             known.check(columns, agreement.level_names)
-            plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.right is None)
+            split = None if sizes.right is None else sizes.left
+            plain = apply_model(known, columns, texts, pairs, agreement, run, split)
         nothing = known is None and sizes.pairs > 0 and _found_nothing(plain)
         if nothing and (other := as_texts(given, columns, BY_LEVELS_NOTHING, own=True)) is not None:
             return _link_again(left, right, run, other, labels, BY_LEVELS_NOTHING)
@@ -225,7 +226,7 @@ def _complete(
     both = zip(agreement.levels.T, compared.levels.T)
     agreement = agreement._replace(levels=np.stack([np.concatenate(one)[order] for one in both]).T)
     if known is not None:
-        return pairs, agreement, apply_model(known, columns, texts, pairs, agreement, run, True)
+        return pairs, agreement, apply_model(known, columns, texts, pairs, agreement, run)
     return pairs, agreement, score_pairs(columns, pairs, agreement, sizes.pairs, run)
 
 

@@ -86,7 +86,7 @@ def facts_of(
         clusters=clusters,
         chosen=examples[: len(chosen)],
         around=examples[len(chosen) :],
-        notes=found.notes,
+        notes=tuple(found.notes),
         precision=None if precision is None else (precision[0], precision[1], precision[2]),
         points=points,
         model=found.choice.name,

@@ -94,6 +94,28 @@ def find_copies(columns: Sequence[Column], many: int) -> Copies:
     return Copies(found, many)
 
 
+def number_distinct(columns: Sequence[Column], split: int) -> tuple[Int64, Int32]:
+    """The records that are no copy of an earlier one of their table, and for each record its place among these.
+
+    The right table starts at record `split`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> column = Column("name", "text", np.array([0, 0, 1, 0, 1, 1, -1], np.int32), pa.array(["ann", "bob"]))
+    >>> [one.tolist() for one in number_distinct([column], 3)]
+    [[0, 2, 3, 4, 6], [0, 0, 1, 2, 3, 3, 4]]
+    """
+    records = np.arange(len(columns[0]))
+    firsts = [
+        find_copies([column.take(table) for column in columns], many=1).first + table[0]
+        for table in (records[:split], records[split:])
+        if len(table)
+    ]
+    kept, number = np.unique(np.concatenate(firsts), return_inverse=True)
+    return kept.astype(np.int64), number.astype(np.int32)
+
+
 def digest_rows(codes: Int32) -> UInt64:
     """A digest of each row of int32[records, fields]."""
     digests = np.zeros(len(codes), np.uint64)

@@ -18,6 +18,7 @@ from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
 from lookalike.linkage.scoring.words.alone import REPEATED, judge_groups, stand_out
+from lookalike.linkage.scoring.words.distinct import DistinctPairs
 from lookalike.linkage.scoring.words.equal import judge_equal
 from lookalike.linkage.scoring.words.evidence import Evidence
 from lookalike.linkage.scoring.words.left_over import add_left_over, judge_left_over
@@ -78,23 +79,26 @@ def score_words(
     """
     each = run.workers.map
     evidence = Evidence(columns, texts, agreement.random, agreement.level_names, agreement.exchanged)
-    measured = evidence.measure(pairs.left, pairs.right, agreement.levels, each)
-    one, records = sizes[1] is None, len(columns[0])
-    if one and by_levels is not None and _is_clustered(pairs, measured, evidence, records, by_levels):
+    every = evidence.measure(pairs.left, pairs.right, agreement.levels, each)
+    one, split = sizes[1] is None, None if sizes[1] is None else sizes[0]
+    if one and by_levels is not None and _is_clustered(pairs, every, evidence, len(columns[0]), by_levels):
         return None
+    own = DistinctPairs.find(columns, pairs.left, pairs.right, split)
+    left, right, records, measured = own.left, own.right, len(own.kept), every[own.where]
     estimate: Estimate | None = None
     common, equal = evidence.in_common(measured), 0.0
     shares: tuple[float, ...] = ()
+    search = partial(_measure_chance, evidence, split=split or 0, each=each)
     if sizes[1] is None:
-        judge, single = _judge_table(pairs, measured, evidence, common, records)
+        judge, single = _judge_table(left, right, measured, evidence, common, records)
     else:
-        within = _measure_chance(texts, evidence, np.arange(records), sizes[0], each)
-        judge, estimate, single = _judges(pairs, measured, evidence, common, *within, run.settings.one_to_one)
+        within = search(own.kept, texts if records == len(columns[0]) else None)
+        judge, estimate, single = _judges(left, right, measured, evidence, common, *within, run.settings.one_to_one)
         shares, equal = judge_equal(
-            columns, pairs.left, pairs.right, (sizes[0], sizes[1]), measured, evidence.features
+            columns, pairs.left, pairs.right, (sizes[0], sizes[1]), every, evidence.features
         )  # fmt: skip
     weights, start, mutual, likely, learned = learn_weights(
-        pairs.left, pairs.right, measured, evidence.features, records, judge,
+        left, right, measured, evidence.features, records, judge,
         *((GROWN_ALONE, max(FEW, LEARNED * records / 2)) if one else (GROWN, FEW)),
     )  # fmt: skip
     differ = one and not labelled and _differ_in_numbers(evidence.conflicts(measured), mutual, likely)
@@ -102,7 +106,7 @@ def score_words(
         likely = np.zeros(len(likely))
     raw = score_rows(measured, weights, start)
     best, *others = [likely] if estimate is None or not mutual.any() else estimate(raw, weights, start, likely)
-    judged = _judged_scores(pairs, raw, mutual, common, records, single)
+    judged = _judged_scores(left, right, raw, mutual, common, records, single)
     # What a pair has in common is added to its bits, so the scale is that of what stands out.
     plain = add_bits(best, -alike_bits(common[mutual])) if one else best
     factor, shift = scale_scores(judged, plain) if mutual.any() else (1.0, 0.0)
@@ -113,27 +117,27 @@ def score_words(
         evidence, factor * weights, factor * start + shift, max(equal, float(best.sum())), learned, tuple(notes),
         single=single, doubts=tuple(scale_scores(score[mutual], one) for one in others), equal=shares,
     )  # fmt: skip
-    bits = partner_bits(pairs.left, pairs.right, score, records, single, common, columns, shares)
-    if sizes[1] is not None and single == "both":
-        search = partial(_measure_left_over, evidence, split=sizes[0], each=each)
+    bits = partner_bits(left, right, score, records, single, common, own.take(columns), shares)
+    if split is not None and single == "both":
         made = replace(made, left_over=judge_left_over(
-            pairs.left, pairs.right, score, bits, (sizes[0], sizes[1]), search, made.weights, made.prior_bits
+            left, right, score, bits, own.sizes(split), lambda some: search(own.kept[some]), made.weights,
+            made.prior_bits,
         ))  # fmt: skip
-        bits = add_left_over(pairs.left, pairs.right, score, bits, records, made.left_over)
-    score += bits
+        bits = add_left_over(left, right, score, bits, records, made.left_over)
+    score = (score + bits)[own.back]
     probability = probability_of(score)
-    made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
+    made = replace(made, rows=tuple(_rows(made, every, agreement, probability)))
     return Scores(made, score, probability)
 
 
 def _judge_table(
-    pairs: CandidatePairs, measured: Float32, evidence: Evidence, common: Float64, records: int
+    left: Int32, right: Int32, measured: Float32, evidence: Evidence, common: Float64, records: int
 ) -> tuple[Judge, str]:
     """A judge of the pairs of one table: of pairs `alone`, or of `groups` if entities have more than two records."""
     start = score_rows(measured, np.array([one.start for one in evidence.features]))
-    if judge_groups(pairs.left, pairs.right, start, are_alike(common), records).repeated > REPEATED:
-        return judge_many(pairs.left, pairs.right, common, records), "groups"
-    return judge_one(pairs.left, pairs.right, common, records), "alone"
+    if judge_groups(left, right, start, are_alike(common), records).repeated > REPEATED:
+        return judge_many(left, right, common, records), "groups"
+    return judge_one(left, right, common, records), "alone"
 
 
 def _differ_in_numbers(conflicts: Float32, best: Bool, likely: Float64) -> bool:
@@ -156,21 +160,23 @@ def _differ_in_numbers(conflicts: Float32, best: Bool, likely: Float64) -> bool:
 
 
 def _judged_scores(
-    pairs: CandidatePairs, score: Float64, mutual: Bool, common: Float64, records: int, single: str
+    left: Int32, right: Int32, score: Float64, mutual: Bool, common: Float64, records: int, single: str
 ) -> Float64:
     """For each pair that was judged, the score by which it was: in one table, the score and the lead."""
     if single == "groups":
-        return judge_groups(pairs.left, pairs.right, score, are_alike(common), records).stands_out
-    return (stand_out(pairs.left, pairs.right, score, records) if single == "alone" else score)[mutual]
+        return judge_groups(left, right, score, are_alike(common), records).stands_out
+    return (stand_out(left, right, score, records) if single == "alone" else score)[mutual]
 
 
 def _measure_chance(
-    texts: Texts, evidence: Evidence, records: Int64, split: int, each: Mapper
+    evidence: Evidence, records: Int64, texts: Texts | None = None, *, split: int, each: Mapper
 ) -> tuple[Chance, Float32, Float32]:
     """The pairs within each of the two tables, their features, and those of some records compared with themselves.
 
-    `texts` are those of `records`, of which the ones below `split` belong to the left table.
+    Only these `records` are looked up, each among the others of its table; those below `split` belong to the left one.
+    `texts` are theirs, if known.
     """
+    texts = Texts([column.take(records) for column in evidence.columns], each) if texts is None else texts
     sizes = int((records < split).sum()), int((records >= split).sum())
     chance = Chance(*chance_pairs(texts, sizes[0], len(records), each), sizes)
     some = np.unique(np.linspace(0, len(records) - 1, SELVES).astype(np.int64))
@@ -180,21 +186,15 @@ def _measure_chance(
     return chance, pairs, selves
 
 
-def _measure_left_over(evidence: Evidence, records: Int64, split: int, each: Mapper) -> tuple[Chance, Float32, Float32]:
-    """The same for some of the records: each finds its partners among these."""
-    texts = Texts([column.take(records) for column in evidence.columns], each)
-    return _measure_chance(texts, evidence, records, split, each)
-
-
 def _judges(
-    pairs: CandidatePairs, measured: Float32, evidence: Evidence, common: Float64, chance: Chance, inside: Float32,
+    left: Int32, right: Int32, measured: Float32, evidence: Evidence, common: Float64, chance: Chance, inside: Float32,
     selves: Float32, one_to_one: str,
 ) -> tuple[Judge, Estimate, str]:  # fmt: skip
     """A judge of the pairs by the pairs within the tables, and estimates that are based on it.
 
     Also returns which records have at most one match.
     """
-    given = pairs.left, pairs.right, chance, inside
+    given = left, right, chance, inside
     judge, single = judge_two(*given), one_to_one if one_to_one in ("left", "right") else "both"
     if one_to_one == "auto":
         weights = np.array([one.start for one in evidence.features])
