@@ -188,3 +188,30 @@ def test_too_few_matches_in_whole_records_suggest_to_compare_columns(fields, hin
     notes = la.link(here, there, fields=fields, threads=1).run["notes"]
     assert any("too few clear matches" in note for note in notes)
     assert any("--fields all" in note for note in notes) == hinted
+
+
+def test_chinese_titles_are_compared_by_characters(tmp_path):
+    """Four of five words of each title are in the other table's, in another order, without spaces."""
+    draw = np.random.default_rng(1)
+    common = [chr(0x4E00 + code) for code in draw.choice(5_000, 250, replace=False)]
+    words = ["".join(draw.choice(common, draw.integers(2, 4))) for _ in range(300)]
+    things = [list(draw.choice(words, 5)) for _ in range(300)]
+    left = [{"id": f"a{n}", "title": "".join(thing)} for n, thing in enumerate(things)]
+    right = [{"id": f"b{n}", "title": "".join([*draw.permutation(thing)[1:], draw.choice(words)])}
+             for n, thing in enumerate(things)]  # fmt: skip
+    for fields in ("title:text", "title", "record:text"):
+        links = la.link(left, right, fields, threads=1).links
+        assert found_right(links) >= 290, fields
+    for name, rows in (("a", left), ("b", right[:250]), ("c", right[250:])):
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"{name}.parquet")
+    la.link(tmp_path / "a.parquet", tmp_path / "b.parquet", "title:text", out=tmp_path / "out", threads=1)
+    later = la.link(tmp_path / "c.parquet", against=tmp_path / "out", into="right", out=tmp_path / "new", threads=1)
+    assert found_right(later.links) >= 285
+    spaced = [[{**row, "title": " ".join(row["title"])} for row in rows] for rows in (left, right)]
+    assert la.link(*spaced, "title:text", threads=1).links == la.link(left, right, "title:text", threads=1).links
+
+
+def found_right(links):
+    """The number of right links, if a tenth at most is wrong."""
+    right = sum(one[1:] == other[1:] for one, other in zip(links["left"].to_pylist(), links["right"].to_pylist()))
+    return right if right >= 0.9 * len(links) else 0

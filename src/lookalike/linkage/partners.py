@@ -20,6 +20,7 @@ from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.blocking.keys import assign_groups
 from lookalike.linkage.compare.texts import TextComparer
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.fields.letters import space_characters
 from lookalike.linkage.fields.reader import DISTINCT
 from lookalike.types import (
     Bool,
@@ -71,7 +72,7 @@ def join_columns(columns: Sequence[Column], name: str = "the whole record") -> C
     """
     # Arrow's own option to skip nulls loses rows with nulls only.
     texts = [_texts_of(column) for column in columns]
-    spaced = pc.binary_join_element_wise(*texts, text_scalar(" "))
+    spaced = space_characters(pc.binary_join_element_wise(*texts, text_scalar(" ")))
     whole = pc.utf8_trim_whitespace(pc.replace_substring_regex(spaced, " +", " "))
     encoded = pc.dictionary_encode(pc.if_else(pc.equal(whole, ""), text_scalar(None), whole))
     return Column(name, "text", to_numpy(pc.fill_null(encoded.indices, -1)).astype(np.int32), encoded.dictionary)

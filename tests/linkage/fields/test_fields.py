@@ -43,6 +43,31 @@ COLUMNS = [
     ("x", ["$1,200.50", "$3.99", "$10.00"], "number"),
     ("price", [3, 4, 5, 100], "number"),
     ("amount", [decimal.Decimal("1.25"), decimal.Decimal("12.50")], "number"),
+    ("x", [f"{n} EUR" for n in range(90, 120)], "number"),
+    ("x", [f"{n}.99 EUR" for n in range(90, 120)], "number"),
+    ("x", [f"{n}" if n % 2 else f"USD {n}" for n in range(900, 1200)], "number"),
+    ("x", [f"{n:,} {'km' if n % 2 else 'mi'}" for n in range(900, 1200)], "number"),
+    ("x", [f"{n} {['g', 'kg', 'l', 'ml'][n % 4]}" for n in range(1, 60)], "number"),
+    ("x", [f"CHF {n}.-" for n in range(90, 120)], "number"),
+    ("x", [f"{n}元" for n in range(90, 120)], "number"),
+    ("x", [f"{n} m2" for n in range(90, 120)], "number"),
+    ("price", ["99 EUR", "80 US $"], "number"),
+    ("x", ["99 EUR", "80 US $"], "address"),  # too few values to tell
+    ("x", [f"{n} Main Street" for n in range(90, 120)], "address"),
+    ("x", [f"{n} Main St" for n in range(90, 120)], "address"),
+    ("x", [f"{n} {street}" for n in (3, 5, 16) for street in ("Elm", "Oak", "Lake", "Hill", "Park", "Mill")], "code"),
+    ("x", [f"Apt {n}" for n in range(1, 60)], "code"),
+    ("x", [f"No. {n}" for n in range(1, 60)], "code"),
+    ("x", [f"{n}{'ABC'[n % 3]}" for n in range(1, 60)], "code"),
+    ("x", [f"{n} Wien" for n in range(1010, 1240, 10)], "code"),
+    ("x", [f"LX{n}H" for n in range(90, 120)], "code"),
+    ("x", [f"PS-{n}" for n in range(90, 120)], "code"),
+    ("title", [f"Part {n}" for n in range(1, 60)], "code"),
+    ("x", [f"{n}-{n + 500}" for n in range(3000, 9000, 50)], "code"),
+    ("x", [f"555-{n}" for n in range(3000, 9000, 50)], "phone"),
+    ("x", [f"{n} Fast {n} Furious" for n in range(1, 60)], "address"),  # as before; the name of a column helps
+    ("title", [f"{n} Fast {n} Furious" for n in range(1, 60)], "text"),
+    ("x", ["索尼黑胶唱片机全自动", "尼康单反相机锂电池", "节能灯泡螺口暖光"], "text"),
     ("x", ["12 Main Street", "221b Baker St", "5 rue de la Paix", "Am Markt 7"], "address"),
     ("address_1", ["tullaroop street", "giblin street", "goldfinch circuit", "wallaby place"], "address"),
     (
@@ -73,6 +98,20 @@ def test_the_kind_of_a_city_is_explained():
     found, why = recognise("city", pa.array(["Hartsville", "New Haven", "Bergen"]))
     assert found == "person"
     assert why.endswith("one to four words of letters, like names of people, places or companies")
+
+
+def test_units_are_named():
+    prices = pa.array([*(f"{n} EUR" for n in range(90, 120)), *(f"{n} USD" for n in range(7)), "12", "ask us"])
+    assert recognise("x", prices)[1] == "97% of the values are numbers, with the unit EUR or USD"
+    assert recognise("x", pa.array(["Wien"] * 10))[1] == "there is only 1 distinct value"
+    chinese = pa.array(["索尼tv机。", "尼康en9相机"])
+    assert recognise("x", chinese)[1].endswith("they have 4.5 words on average")
+
+
+def test_values_that_are_no_numbers_count_as_missing():
+    values, notes = one_column("number", ["99 EUR", "1 250,50 €", "ask us", "ask us", "3-4"])
+    assert values == ["99", "1250.5", None, None, None]
+    assert notes == ["x: values such as 'ask us' count as missing (3 in total)"]
 
 
 def test_a_few_bad_values_change_no_kind():
@@ -168,10 +207,20 @@ NORMAL = [
     ("number", "-0.0", "0"),
     ("number", "007.10", "7.1"),
     ("number", "1e9999", "1e9999"),
-    ("number", "about 3", "about 3"),
+    ("number", "about 3", "3"),
+    ("number", "12550 Kč", "12550"),
+    ("number", "CHF 12550.-", "12550"),
+    ("number", "Rs.99", "99"),
+    ("number", "$.99", "0.99"),
+    ("number", "- EUR 5", "-5"),
+    ("number", "85.5 m2", "85.5"),
+    ("number", "99元", "99"),
+    ("number", "3000-3500", None),
+    ("number", "5 ft 3 in", None),
+    ("number", "on request", None),
     ("number", "3:45", "225"),
     ("number", "1:02:03", "3723"),
-    ("number", "3:75", "3:75"),
+    ("number", "3:75", None),
     ("number", "nan", None),
     ("date", "1990-04-03", "1990-04-03"),
     ("date", "1990/4/3", "1990-04-03"),
@@ -296,7 +345,8 @@ def test_a_table_can_be_empty():
 def test_any_value_has_a_normal_form(kind, data):
     """Never an error, no empty value, and the same whether values come together or alone in another table."""
     nasty = st.text() | st.text("0123456789-/.,+()e x@", max_size=12) | st.none()
-    values = [*data.draw(st.lists(nasty, min_size=1, max_size=6)), "1990-04-23"]
+    known = "1990" if kind == "number" else "1990-04-23"
+    values = [*data.draw(st.lists(nasty, min_size=1, max_size=6)), known]
     normal, _ = one_column(kind, values)
     assert len(normal) == len(values)
     assert all(value is None or (value and value == value.strip(" ")) for value in normal)

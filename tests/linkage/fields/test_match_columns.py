@@ -35,6 +35,12 @@ def test_columns_are_matched_by_name_then_by_values():
     assert any("name and title" in note for note in notes)
 
 
+def test_columns_of_chinese_texts_are_matched_by_pairs_of_characters():
+    left = pa.table({"标题": ["索尼黑胶唱片机", "尼康相机电池"], "说明": ["送货上门安装服务", "一年质量保证期限"]})
+    right = pa.table({"内容": ["保证质量一年", "免费送货上门"], "名称": ["电池尼康相机用", "唱片机黑胶索尼全自动"]})
+    assert names(match_columns(left, right, (), lambda note: None)) == [("标题", "名称"), ("说明", "内容")]
+
+
 def test_columns_without_anything_in_common_are_left_out():
     left = pa.table({"name": ["ann", "bob"], "colour": ["mauve", "teal"]})
     right = pa.table({"name": ["cat", "dan"], "town": ["Ulm", "Bonn"]})

@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.linkage.fields.dates import ORDERS, REAL, find_order, iso_dates
+from lookalike.linkage.fields.letters import UNSPACED, space_characters
 from lookalike.linkage.fields.normalise import STREET_WORDS, can_be_numbered, strip_texts, write_strings
+from lookalike.linkage.fields.numbers import are_ranges, find_units
 from lookalike.types import compute as pc
 from lookalike.types import to_arrow
 
@@ -31,6 +33,13 @@ HINTS = {
     "text": "title description product item article book paper song album film movie tracks authors venue",
 }
 """Words in column names that suggest a kind."""
+LABELS = frozenset(
+    word
+    for listed in (*(HINTS[kind].split() for kind in ("phone", "address", "code")), *STREET_WORDS.items())
+    for word in listed
+    if len(word) > 2 or word in ("no", "nr", "id", "st", "rd")
+)
+"""Words next to a number that are not its unit."""
 
 _EMAIL = r"^[^@\s]+@[^@\s]+$"
 _PHONE = r"^(?:\+\s*)?[\d\s()./-]{6,24}(?:\s*(?:x|ext\.?)\s*\d+)?$"
@@ -41,6 +50,8 @@ _NUMBER = r"^\(?[-+]?\s?[$€£¥]?\s?[-+]?\d[\d,.']*(?:[eE][-+]?\d+)?\s?[%$€�
 _FRACTION = r"[.,]\d{1,2}\)?\s?[%$€£¥]?$|\d\.\d*[1-9]|[$€£¥%:]|^-"
 _CODE = r"^[\pL\d][\pL\d/#._-]*(?: [\pL\d]{1,4})?$"
 _WORDS = r"^[\pL\pM][\pL\pM'’`.-]*(?:[ ,]+[\pL\pM][\pL\pM'’`.-]*){0,3}$"
+_LONG_RUN = rf"{UNSPACED}{{7}}"
+"""More Chinese or Japanese characters than a name has."""
 _NUMBER_AND_WORDS = r"\d.*\pL{2}.*|\pL{2}.*\d"
 _HOUSE_NUMBER = r"^\D{0,8}\d+ ?\pL?[\s,]+(?:[^\d\s]+[\s,]*){1,8}|[\pL.]{2,}[\s,]+\d+ ?\pL?$"
 _STREET = r"(?i)\b(?:" + "|".join(sorted({*STREET_WORDS} - {"north", "south", "east", "west", "floor"})) + r")\b"
@@ -138,7 +149,8 @@ def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
     share = _share(values, _PHONE)
     if share >= MOST:
         digits = _share(pc.replace_substring_regex(values, r"\D", ""), r"^\d{7,15}$")
-        if digits >= MOST and ("phone" in hints or _share(values, _PHONE_MARKS) >= 0.5):
+        marked = _share(values, _PHONE_MARKS) >= 0.5 and not are_ranges(values, MOST)
+        if digits >= MOST and ("phone" in hints or marked):
             return "phone", f"{_percent(digits)} are 7 to 15 digits" + ", as the column's name suggests" * (
                 "phone" in hints
             )
@@ -153,7 +165,16 @@ def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
         if "number" in hints and "code" not in hints:
             return "number", f"{_percent(share)} are numbers, as the column's name suggests"
         return "code", f"{_percent(share)} are whole numbers, which are compared digit by digit"
-    return None
+    return _as_measures(values, hints)
+
+
+def _as_measures(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
+    """Recognise numbers with a unit or a currency."""
+    named = "number" in hints and "code" not in hints
+    if hints and not named:
+        return None
+    units, share = find_units(values, MOST, LABELS, named)
+    return ("number", f"{_percent(share)} are numbers, with the unit {' or '.join(units)}") if units else None
 
 
 def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
@@ -163,7 +184,8 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
     if short >= 0.9:
         return "code", f"{_percent(short)} have at most three characters"
     if sample.distinct <= 3 and sample.rows >= 10 * sample.distinct:
-        return "code", f"there are only {sample.distinct} distinct values"
+        few = "is only 1 distinct value" if sample.distinct == 1 else f"are only {sample.distinct} distinct values"
+        return "code", f"there {few}"
     codes = _share(_without_common_words(pc.filter(values, pc.match_substring_regex(values, _CODE))), r"\d")
     codes *= _share(values, _CODE)
     if codes >= MOST and "address" not in hints:
@@ -173,11 +195,11 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
         return "address", f"the column's name suggests it, and {_percent(mixed)} are words with numbers"
     if mixed >= MOST and "text" not in hints and _looks_like_addresses(values):
         return "address", f"{_percent(mixed)} are words with a house number"
-    names = _share(values, _WORDS)
+    names = _share(values, _WORDS) - _share(values, _LONG_RUN)
     if names >= MOST and "text" not in hints and _share(values, r"^.{1,40}$") >= 0.95:
         alike = "like names of people, places or companies"
         return "person", f"{_percent(names)} are one to four words of letters, {alike}"
-    words = float(pc.mean(pc.count_substring_regex(values, r"[\pL\d]+")).as_py())
+    words = float(pc.mean(pc.count_substring_regex(space_characters(values), r"[\pL\d]+")).as_py())
     return "text", f"its values fit no other kind; they have {words:.1f} words on average"
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from itertools import zip_longest
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from lookalike.errors import BadDataError
 from lookalike.linkage.fields.kinds import recognise_sample, take_sample
+from lookalike.linkage.fields.letters import space_characters
 from lookalike.linkage.fields.normalise import strip_texts, write_strings
 from lookalike.linkage.fields.spec import Field
 from lookalike.types import compute as pc
@@ -19,6 +21,8 @@ SAMPLE = 5_000
 """Distinct values of a column that are compared with those of others."""
 COMMON = 0.2
 """The share of the words (or values) of the smaller column that two columns must have in common."""
+CHARACTER = re.compile("[\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+"""A character that is a word of its own, as in `fields.letters`."""
 WORDY = ("text", "person", "address")
 """Kinds that are compared by words; the others by whole values."""
 
@@ -94,10 +98,23 @@ def _summaries(table: pa.Table, leave_out: Collection[str]) -> list[Summary]:
         sample = take_sample(texts, len(column) - column.null_count, most=SAMPLE)
         if len(sample.values) and not _is_nested(sample.values):
             kind, _ = recognise_sample(name, sample)
-            values = (str(one).casefold() for one in sample.values.to_pylist())
-            parts = {word for one in values for word in (re.findall(r"\w+", one) if kind in WORDY else [one])}
+            values = (space_characters(sample.values) if kind in WORDY else sample.values).to_pylist()
+            parts = {part for one in values for part in (_words(one.casefold()) if kind in WORDY else [one.casefold()])}
             found.append(Summary(name, kind, parts))
     return found
+
+
+def _words(text: str) -> set[str]:
+    """Words; single characters only with the next, since most columns of Chinese texts have the same characters.
+
+    Examples
+    --------
+    >>> sorted(_words("索 尼 tv, a tv")), sorted(_words("tv a"))
+    (['a', 'tv', '尼tv', '索尼'], ['a', 'tv'])
+    """
+    words = re.findall(r"\w+", text)
+    pairs = zip_longest(words, words[1:], fillvalue="")
+    return {one + other if CHARACTER.fullmatch(one) else one for one, other in pairs}
 
 
 def _is_nested(values: pa.Array) -> bool:

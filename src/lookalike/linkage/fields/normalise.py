@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from functools import cache, reduce
 from typing import Any
 
@@ -20,6 +19,8 @@ from lookalike.errors import BadDataError
 from lookalike.features.unicode import folding_table
 from lookalike.kernels.values import LETTER_BITS, LONGEST_WORD, fold_words, replace_words
 from lookalike.linkage.fields.dates import find_order, iso_dates
+from lookalike.linkage.fields.letters import plain_letters, space_characters
+from lookalike.linkage.fields.numbers import canonical_number, find_mark
 from lookalike.types import Int64, UInt8, strings_to_arrow, text_arrays, text_scalar
 from lookalike.types import compute as pc
 
@@ -51,7 +52,6 @@ _DONE = {
 }
 """Matches most values that are already normal: checking is faster than normalising. No filler begins with two
 different digits."""
-_CLOCK = r"\d{1,9}(?::[0-5]\d){1,2}"
 _ENTITY = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _WHOLE = r"^(?:0|-?[1-9]\d{0,17})$"
 _CANONICAL = r"^(?:0|-?[1-9]\d{0,17}(?:\.\d{0,17}[1-9])?|-?0\.\d{0,17}[1-9])$"
@@ -100,10 +100,10 @@ def fold_texts(values: pa.Array) -> pa.Array:
 
     Examples
     --------
-    >>> fold_texts(pa.array(["  Zoë  O'Brien-Smith ", None, "--"], pa.large_string())).to_pylist()
-    ['zoe obrien smith', None, '']
+    >>> fold_texts(pa.array(["  Zoë  O'Brien-Smith ", None, "--", "Łódź"], pa.large_string())).to_pylist()
+    ['zoe obrien smith', None, '', 'lodz']
     """
-    return _write(values, fold_words, *folding_table())
+    return _write(plain_letters(values), fold_words, *folding_table())
 
 
 def decode_entities(values: pa.Array) -> pa.Array:
@@ -176,54 +176,6 @@ def _cast(values: pa.Array, kind: pa.DataType, place: str) -> pa.Array:
         ) from None
 
 
-def canonical_number(text: str, mark: str = ".") -> str | None:
-    """A number in plain decimal notation, without currency and separators; None if it is not a number.
-
-    A duration or a time of day (3:45) is the number of its last units.
-
-    Examples
-    --------
-    >>> canonical_number("$ 1,234.50"), canonical_number("1.234,50", ","), canonical_number("1e3")
-    ('1234.5', '1234.5', '1000')
-    >>> canonical_number("3:45"), canonical_number("1:00:05")
-    ('225', '3605')
-    """
-    if re.fullmatch(_CLOCK, text, re.ASCII):
-        return str(reduce(lambda total, part: 60 * total + int(part), text.split(":"), 0))
-    plain = re.sub(r"[\s$€£¥%_'’]|(?i:usd|eur|gbp|chf)", "", text).replace("," if mark == "." else ".", "")
-    plain = re.sub(r"^\((.+)\)$", r"-\1", plain.replace("−", "-").replace(",", "."))
-    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(?i:e[+-]?\d{1,4})?", plain, re.ASCII):
-        return None
-    number = Decimal(plain)
-    if not number:
-        return "0"
-    written = number.as_tuple()
-    digits = "".join(map(str, written.digits)).lstrip("0")
-    exponent = int(written.exponent) + len(digits) - len(digits.rstrip("0"))
-    digits = digits.rstrip("0")
-    if abs(exponent) > 40:  # written out, it could be arbitrarily long
-        return f"{'-' * written.sign}{digits}e{exponent}"
-    return format(Decimal((written.sign, tuple(map(int, digits)), exponent)), "f")
-
-
-def find_mark(values: pa.Array) -> str:
-    """The decimal mark of the numbers of a column, "," or "."; "" if it remains ambiguous.
-
-    Examples
-    --------
-    >>> [find_mark(pa.array(texts, pa.large_string())) for texts in (["1.234,5"], ["1,234", "2"], ["0,5"], ["7"])]
-    [',', '.', ',', '']
-    """
-
-    def count(pattern: str) -> int:
-        return int(pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0)
-
-    number = r"^\D{0,4}"
-    commas = count(number + r"(\d*,\d{1,2}|\d+,\d{4,}|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,})\D{0,4}$")
-    points = count(number + r"(\d*\.\d+|\d{1,3}(,\d{3})+(\.\d*)?)\D{0,4}$")
-    return "" if commas == points == 0 else "," if commas > points else "."
-
-
 CONVENTIONAL = ("date", "number")
 """Kinds whose values can be read only by a convention that all values of a column share."""
 
@@ -286,11 +238,8 @@ def _normal_number(values: pa.Array, mark: str) -> pa.Array:
         values = _replace(_replace(values, r"^(-?\d+\.\d*[1-9])0+$", r"\1"), r"^(-?\d+)\.0*$", r"\1")
         done = _CANONICAL
 
-    def written(text: str) -> str:
-        return canonical_number(text, mark or ".") or " ".join(text.casefold().split())
-
-    def write_each(odd: pa.Array) -> pa.Array:
-        return strings_to_arrow([written(text) for text in odd.to_pylist()])
+    def write_each(odd: pa.Array) -> pa.Array:  # "" becomes null, with a note
+        return strings_to_arrow([canonical_number(text, mark or ".") or "" for text in odd.to_pylist()])
 
     return _change(values, write_each, _unlike(values, done))
 
@@ -333,6 +282,7 @@ def normalise(kind: str, values: pa.Array, convention: str = "") -> pa.Array:
     values = strip_texts(values)
     if kind in ("person", "text"):
         normal = fold_texts(decode_entities(values))
+        normal = space_characters(normal) if kind == "text" else normal
     elif kind == "address":
         normal = _normal_address(decode_entities(values))
     elif kind == "date":
