@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lookalike.errors import BadDataError
-from lookalike.linkage.tables import read_records
+from lookalike.errors import BadDataError, UsageError
+from lookalike.linkage.settings import LinkSettings
+from lookalike.linkage.tables import RecordTable, read_records
 from lookalike.read import open_data, open_inputs
 from looking import SMALL
 
@@ -54,6 +55,22 @@ def test_another_encoding_than_stated_is_an_error(tmp_path):
     (source,) = open_inputs([tmp_path / "a.csv"], limits=SMALL)
     with pytest.raises(BadDataError, match="UTF-8"):
         read_records(source, ["name"])
+
+
+@pytest.mark.parametrize("pandas", [False, True])
+def test_texts_and_numbers_in_one_column_are_texts(pandas):
+    rows = [{"id": n, "name": f"näme {n}", "km": 5 * n if n % 2 else "", "born": ROWS[n]["born"]} for n in range(9)]
+    rows[3]["km"] = None
+    data = pytest.importorskip("pandas").DataFrame(rows) if pandas else rows
+    settings = LinkSettings.parse("name,km,born", threads=1)
+    table = RecordTable.of(data, settings, "left").table
+    assert table["km"].to_pylist() == ["", "5", "", None, "", "25", "", "35", ""]
+    assert table["born"].type == pa.date32()
+
+
+def test_a_column_that_cannot_be_read_is_named():
+    with pytest.raises(UsageError, match="column 'km' cannot be read: cannot mix list and non-list"):
+        RecordTable.of([{"name": "a", "km": [1]}, {"name": "b", "km": "2"}], LinkSettings.parse("name"), "left")
 
 
 def test_jsonl_of_mixed_types_becomes_text(tmp_path):

@@ -40,9 +40,10 @@ def read_labels(
     present = source.column_names()
     missing = [name for name in COLUMNS if present is not None and name not in present]
     if missing:
+        shown = ", ".join(present or ()) or "none"
         raise BadDataError(
-            f"--labels {source.name}: has no column '{missing[0]}'; it needs left, right (ids of records) and match "
-            "(1 or 0)"
+            f"--labels {source.name}: has no column '{missing[0]}'; its columns are {shown}, but it needs left, right "
+            "(ids of records) and match (1 or 0)"
         )
     table = read_records(source, list(COLUMNS), ["weight"])
     place = f"--labels {source.name}"

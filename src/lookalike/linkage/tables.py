@@ -18,6 +18,7 @@ from lookalike.read import open_data
 from lookalike.read.columns import check_column, find_bad_utf8, join_column, one_array
 from lookalike.read.jsonl import list_columns
 from lookalike.read.slices import Slice
+from lookalike.read.tables import TableSource
 from lookalike.types import DEFAULT_ID, Source, Wanted, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
@@ -67,7 +68,7 @@ class RecordTable:
         names, own = settings.columns(side), settings.id_of(side) or DEFAULT_ID
         if isinstance(data, list | tuple) and not data:  # an empty list has no columns
             data = pa.table({name: pa.nulls(0) for name in names})
-        source = open_data(data, next(iter(names), DEFAULT_ID))
+        source = _open(data, next(iter(names), DEFAULT_ID))
         source.name = side
         names, more, whole = _columns_to_read([source], settings, side)
         table = read_records(source, names, [*more[0], own] if settings.id is None else more[0])
@@ -91,6 +92,38 @@ class RecordTable:
         if pa.types.is_nested(ids.type):  # Arrow cannot compare lists
             return len(ids) - len(set(map(repr, ids.to_pylist())))
         return len(ids) - len(pc.unique(ids))
+
+
+def _open(data: Any, column: str) -> TableSource:
+    """Data in memory; a column of texts and numbers is read as texts, as from lines of JSON."""
+    try:
+        return open_data(data, column)
+    except UsageError:
+        columns = _columns_in(data)
+        if not any(map(_is_mixed, columns.values())):
+            raise
+        texts = {name: _as_texts(values) if _is_mixed(values) else values for name, values in columns.items()}
+        rows = [dict(zip(texts, row)) for row in zip(*texts.values())]
+        return open_data(rows, column)
+
+
+def _columns_in(data: Any) -> dict[str, list[Any]]:
+    """The values of dicts or of a pandas data frame, by column; none of other data."""
+    if isinstance(data, list | tuple) and all(isinstance(row, dict) for row in data):
+        return {name: [row.get(name) for row in data] for name in dict.fromkeys(name for row in data for name in row)}
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns") and data.columns.is_unique:
+        return {name: data[name].astype(object).where(data[name].notna(), None).tolist() for name in data.columns}
+    return {}
+
+
+def _is_mixed(values: list[Any]) -> bool:
+    """Whether a column has texts and numbers, but nothing else."""
+    kinds = {type(one) for one in values if one is not None}
+    return {str} < kinds and all(issubclass(kind, str | int | float | np.number) for kind in kinds)
+
+
+def _as_texts(values: list[Any]) -> list[str | None]:
+    return [None if one is None else str(one) for one in values]
 
 
 def _columns_to_read(

@@ -5,6 +5,7 @@ Everything becomes one Arrow table first; only the compared column is ever touch
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -18,6 +19,8 @@ from lookalike.read.columns import without_views
 from lookalike.read.slices import Slice
 from lookalike.types import READ_LIMITS, Block, Int64, ItemMemory, Layout, ReadLimits, matrix_to_arrow, strings_to_arrow
 
+UNREADABLE = (pa.ArrowException, TypeError, OverflowError)
+"""What Arrow raises for values that have no common type."""
 FEW = 10_000
 """Up to this many texts, converting a list without Arrow takes a few milliseconds."""
 ACCEPTED = (
@@ -75,7 +78,7 @@ def as_table(data: Any, column: str) -> pa.Table:
     """
     try:
         return without_views(_as_table(data, column))
-    except (pa.ArrowException, TypeError, OverflowError) as error:
+    except UNREADABLE as error:
         raise UsageError(f"data cannot be read as items: {error}; accepted: {ACCEPTED}") from error
 
 
@@ -163,8 +166,16 @@ def _from_dicts(rows: list[dict[str, Any]]) -> pa.Table:
     """A table of all columns that occur in any row; Arrow itself would use only those of the first row."""
     names = dict.fromkeys(name for row in rows for name in row)
     if names.keys() == rows[0].keys():
-        return pa.Table.from_pylist(rows)
-    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+        with contextlib.suppress(*UNREADABLE):  # columns are then read one by one, to name the one
+            return pa.Table.from_pylist(rows)
+    return pa.table({name: _column(name, [row.get(name) for row in rows]) for name in names})
+
+
+def _column(name: str, values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except UNREADABLE as error:
+        raise UsageError(f"data: column {name!r} cannot be read: {error}; give it values of one type") from error
 
 
 def _checked(values: list[Any], kind: type | tuple[type, ...]) -> list[Any]:
