@@ -60,7 +60,7 @@ def test_other_names_and_order_of_columns():
 def test_a_name_that_is_the_only_field_is_compared_as_a_text():
     draw = random.Random(3)
     signs = [chr(0x4E00 + n) for n in range(2000)]
-    names = [draw.choices(signs, k=draw.randint(5, 14)) for _ in range(300)]
+    names = [draw.choices(signs, k=draw.randint(4, 6)) for _ in range(300)]
 
     def vary(name: list[str]) -> str:
         at = draw.randrange(len(name))

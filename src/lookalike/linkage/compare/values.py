@@ -12,6 +12,7 @@ from lookalike.kernels.agreement import LONG_TEXTS
 from lookalike.kernels.characters import count_characters, find_characters, number_characters
 from lookalike.kernels.value_words import hash_words, order_words
 from lookalike.linkage.fields.dates import Dates
+from lookalike.linkage.fields.numbers import CANONICAL
 from lookalike.types import Float64, Int64, UInt8, UInt64, text_arrays, to_numpy
 from lookalike.types import compute as pc
 
@@ -111,7 +112,7 @@ class Values:
     @cached_property
     def numbers(self) -> Float64:
         """As floats; NaN for values that are not numbers."""
-        plain = pc.match_substring_regex(self.stored, r"^-?\d+(?:\.\d+)?(?:e-?\d+)?$")
+        plain = pc.match_substring_regex(self.stored, CANONICAL)
         return to_numpy(pc.cast(pc.if_else(plain, self.stored, "nan"), pa.float64()))
 
     @cached_property

@@ -238,8 +238,11 @@ def _normal_number(values: pa.Array, mark: str) -> pa.Array:
         values = _replace(_replace(values, r"^(-?\d+\.\d*[1-9])0+$", r"\1"), r"^(-?\d+)\.0*$", r"\1")
         done = _CANONICAL
 
-    def write_each(odd: pa.Array) -> pa.Array:  # "" becomes null, with a note
-        return strings_to_arrow([canonical_number(text, mark or ".") or "" for text in odd.to_pylist()])
+    def written(text: str) -> str:
+        return canonical_number(text, mark or ".") or " ".join(text.casefold().split())
+
+    def write_each(odd: pa.Array) -> pa.Array:
+        return strings_to_arrow([written(text) for text in odd.to_pylist()])
 
     return _change(values, write_each, _unlike(values, done))
 

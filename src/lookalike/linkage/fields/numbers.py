@@ -17,8 +17,11 @@ import pyarrow as pa
 from lookalike.types import compute as pc
 
 LONGEST_AFFIX = 30
-"""The most characters before or after a number that is read."""
+"""The most characters before or after a number that is read; there is at most one word on each side."""
+LONGEST_PHRASE = 6
+"""Up to this many characters may be several words: sq ft."""
 LONGEST_UNIT = 8
+"""The most characters of a unit by which a column is recognised."""
 MOST_UNITS = 5
 """The most units by which a column is recognised."""
 LEAST_VALUES = 5
@@ -26,6 +29,8 @@ LEAST_VALUES = 5
 SAME_LENGTH = 4
 """Whole numbers that all have this many digits, or all have some larger number of them, may be postcodes."""
 
+CANONICAL = r"^-?\d+(?:\.\d+)?(?:e-?\d+)?$"
+"""Matches numbers in normal form."""
 _CLOCK = r"\d{1,9}(?::[0-5]\d){1,2}"
 _AFTER = r"(?:\D|(?<=[^\W\d_])\d(?!\w))*"
 """No other number; also m2."""
@@ -37,6 +42,7 @@ _ONE_NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_WORD = r"[^\W\d_]+"
 _SIMPLE = r"^\D{0,12}\d[\d.,'’\s\pZ]*(?:\D{0,12}|\D{0,11}\pL\d)$"
 _PLACED = re.compile(rf"(\D*?)[-+−]?((?:\d{{1,3}}(?:[.,'’\s]\d{{3}})+|\d+)(?:[.,]\d*)?)({_AFTER})")
 _RANGE = r"^[1-9]\d{0,4}\s?[-–]\s?[1-9]\d{0,4}$"
@@ -57,7 +63,7 @@ def canonical_number(text: str, mark: str = ".") -> str | None:
     if re.fullmatch(_CLOCK, text, re.ASCII):
         return str(reduce(lambda total, part: 60 * total + int(part), text.split(":"), 0))
     found = _ONE_NUMBER.fullmatch(text)
-    if not found or max(len(found["before"]), len(found["after"])) > LONGEST_AFFIX:
+    if not found or not (_can_be_unit(found["before"]) and _can_be_unit(found["after"])):
         return None
     plain = re.sub(r"[\s'’_]", "", found["number"]).replace("," if mark == "." else ".", "").replace(",", ".")
     if not re.fullmatch(r"(\d+\.?\d*|\.\d+)(?i:e[+-]?\d{1,4})?", plain, re.ASCII):
@@ -65,6 +71,18 @@ def canonical_number(text: str, mark: str = ".") -> str | None:
     signed = found["sign"] or found["before"].lstrip()[:1]
     negative = signed in ("-", "−") or (text.startswith("(") and text.endswith(")"))
     return _write(Decimal(plain), negative)
+
+
+def _can_be_unit(affix: str) -> bool:
+    """Whether a number with this before or after it can be read; not that of 12 Main Street.
+
+    Examples
+    --------
+    >>> [_can_be_unit(affix) for affix in ("", " €/Monat", " sq ft", " Main Street")]
+    [True, True, True, False]
+    """
+    short = len(affix.strip()) <= LONGEST_PHRASE
+    return short or (len(affix) <= LONGEST_AFFIX and len(re.findall(_WORD, affix)) <= 1)
 
 
 def _write(number: Decimal, negative: bool) -> str:
@@ -121,7 +139,7 @@ class _Placed(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        return re.findall(r"[^\W\d_]+", f"{self.before} {self.after}".casefold())
+        return re.findall(_WORD, f"{self.before} {self.after}".casefold())
 
 
 def find_units(values: pa.Array, most: float, labels: Collection[str], named: bool) -> tuple[list[str], float]:
@@ -163,7 +181,8 @@ def find_units(values: pa.Array, most: float, labels: Collection[str], named: bo
 
 def _is_unit(placed: _Placed, labels: Collection[str], named: bool) -> bool:
     sides = placed.before, placed.after
-    short = all(len(side) <= LONGEST_UNIT and (named or not re.search(r"\s", side)) for side in sides)
+    short = all(len(side) <= LONGEST_UNIT and _can_be_unit(side) for side in sides)
+    short &= named or not any(re.search(r"\s", side) for side in sides)
     return short and not any(word in labels for word in placed.words)
 
 

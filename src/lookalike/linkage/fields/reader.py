@@ -25,8 +25,9 @@ from lookalike.linkage.fields.normalise import (
     strip_texts,
     write_strings,
 )
+from lookalike.linkage.fields.numbers import CANONICAL
 from lookalike.linkage.fields.spec import Field
-from lookalike.types import Int32, Mapper, to_arrow, to_numpy
+from lookalike.types import Int32, Mapper, text_scalar, to_arrow, to_numpy
 from lookalike.types import compute as pc
 
 SLICE = 1 << 16
@@ -175,6 +176,8 @@ class FieldReader:
         Values normalised at a time; the outcome does not depend on it.
     sample : int
         Distinct values by which a kind is recognised.
+    keep_odd : bool
+        Keep values of numbers that are no numbers; otherwise, they count as missing.
 
     Examples
     --------
@@ -193,7 +196,9 @@ class FieldReader:
         *,
         values_at_once: int = SLICE,
         sample: int = SAMPLE,
+        keep_odd: bool = False,
     ) -> None:
+        self._keep_odd = keep_odd
         self._each, self._values_at_once, self._sample = each, values_at_once, sample
         sides = [_sides(left, right, field) for field in fields]
         encoded = iter(list(each(_encode, chain.from_iterable(sides))))
@@ -253,13 +258,20 @@ class FieldReader:
         normal, step = [], self._values_at_once
         for side, convention in zip(sides, conventions):
             slices = ((field.kind, side.texts.slice(at, step), convention) for at in range(0, len(side.texts), step))
-            normal.append(pa.chunked_array(list(self._each(_normalise, slices)), LARGE))
+            work = _drop_odd_numbers if field.kind == "number" and not self._keep_odd else _normalise
+            normal.append(pa.chunked_array(list(self._each(work, slices)), LARGE))
             _note_missing(field, side, normal[-1], notes.append)
         return _Normal(field, [side.codes for side in sides], normal, notes)
 
 
 def _normalise(given: tuple[str, pa.Array, str]) -> pa.Array:
     return normalise(*given)
+
+
+def _drop_odd_numbers(given: tuple[str, pa.Array, str]) -> pa.Array:
+    """Values in normal form; null for those that are no numbers, since nobody knows how far apart they are."""
+    normal = normalise(*given)
+    return pc.if_else(pc.match_substring_regex(normal, CANONICAL), normal, text_scalar(None))
 
 
 def choose_kinds(left: pa.Table, right: pa.Table | None, fields: Sequence[Field]) -> list[Field]:
@@ -294,7 +306,8 @@ def _ignore(sentence: str) -> None:
 def columns_of(left: pa.Table, right: pa.Table | None, fields: Sequence[Field], note: Note = _ignore) -> list[Column]:
     """The fields of all records, the left table's first, with normal values numbered across both tables.
 
-    `note` receives what the user should know: placeholders, and fields without values (which are ignored).
+    `note` receives what the user should know: placeholders, and fields without values (which are ignored). Values that
+    are no numbers are kept, so that a caller can refuse the field.
 
     Examples
     --------
@@ -305,4 +318,4 @@ def columns_of(left: pa.Table, right: pa.Table | None, fields: Sequence[Field], 
     >>> column.codes.tolist(), column.values.to_pylist()
     ([0, -1, 0, -1], ['60302'])
     """
-    return FieldReader(left, right, fields).columns(note)
+    return FieldReader(left, right, fields, keep_odd=True).columns(note)
