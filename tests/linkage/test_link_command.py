@@ -31,6 +31,12 @@ def found_in(folder):
     return pairs_of(pq.read_table(folder / "links.parquet"))
 
 
+def test_one_record_is_not_several(cli, tmp_path):
+    (tmp_path / "one.csv").write_text("id,name,price\n1,Sony turntable,99 EUR\n")
+    done = cli("link", "one.csv", "-o", "links", "--fields", "name,price")
+    assert (done.code, "\n1 record, 0 candidate pairs: " in f"\n{done.err}") == (0, True), done.err
+
+
 def test_two_tables(cli, tables, people, tmp_path):
     done = cli("link", *tables, "-o", "links", *FIELDS, "--validate", "created", "--json")
     assert done.code == 0, done.err
