@@ -37,6 +37,7 @@ EXTRAS = {
     "nothing": None,
     "uuid": lambda draw, _: str(uuid.UUID(int=draw.getrandbits(128))),
     "key": lambda draw, one: f"recipes/{make_word(draw, 2)}{one}",
+    "page": lambda draw, _: f"https://example.org/recipes/{draw.randrange(10**7)}",
     "count": lambda draw, _: draw.randrange(2_000),
     "few counts": lambda draw, _: draw.randrange(40),
 }

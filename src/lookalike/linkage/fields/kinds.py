@@ -48,6 +48,7 @@ _DIGITS = r"^\d+(?:\.0+)?$"
 _NUMBER = r"^\(?[-+]?\s?[$€£¥]?\s?[-+]?\d[\d,.']*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?$|^\d{1,3}(?::[0-5]\d){1,2}$"
 """Also 3:45, a duration."""
 _FRACTION = r"[.,]\d{1,2}\)?\s?[%$€£¥]?$|\d\.\d*[1-9]|[$€£¥%:]|^-"
+_PAGE = r"(?i)^[a-z]+://\S*\d\S*$"
 _CODE = r"^[\pL\d][\pL\d/#._-]*(?: [\pL\d]{1,4})?$"
 _WORDS = r"^[\pL\pM][\pL\pM'’`.-]*(?:[ ,]+[\pL\pM][\pL\pM'’`.-]*){0,3}$"
 _LONG_RUN = rf"{UNSPACED}{{7}}"
@@ -186,6 +187,9 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
     if sample.distinct <= 3 and sample.rows >= 10 * sample.distinct:
         few = "is only 1 distinct value" if sample.distinct == 1 else f"are only {sample.distinct} distinct values"
         return "code", f"there {few}"
+    pages = _share(values, _PAGE)
+    if pages >= MOST:
+        return "code", f"{_percent(pages)} are addresses of pages with numbers"
     codes = _share(_without_common_words(pc.filter(values, pc.match_substring_regex(values, _CODE))), r"\d")
     codes *= _share(values, _CODE)
     if codes >= MOST and "address" not in hints:

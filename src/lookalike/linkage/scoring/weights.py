@@ -328,7 +328,7 @@ def _notes(state: Weights, levels: Levels, counts: Int64, names: Sequence[str], 
         notes.append("with a single field, only the frequency of a value distinguishes matches from chance agreement")
     found = counts * state.probability(levels)
     steps = np.arange(max(state.sizes))
-    for field, name in enumerate(names):
+    for field, name in enumerate(names) if found.any() else ():
         own = state.others.own(field)
         seen = np.bincount(levels[:, field], found, minlength=len(own) + 1)[1:]
         if not seen.any():
