@@ -114,17 +114,25 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     if not f1.any():
         by = "according to the labels, " if scores.labelled else ""
         few = f"{by}less than {least_right:.0%} of any links would be right"
-        note(f"{few}, so nothing is linked; {_advise(scores)}")
+        note(f"{few}, so nothing is linked{_explain(scores.scoring)}; {_advise(scores)}")
         return Cut(math.inf, f"less than {least_right:.0%} of the pairs at or above any score are expected to match")
     last = int(np.argmax(f1))
     if scores.scoring.single != "alone" and matches[last] < STANDS_OUT * math.sqrt(
         max(0.0, links[last] - matches[last])
     ):
-        note(f"no more pairs are similar than chance can explain, so nothing is linked; {_advise(scores)}")
+        nothing = f"so nothing is linked{_explain(scores.scoring)}; {_advise(scores)}"
+        note(f"no more pairs are similar than chance can explain, {nothing}")
         return Cut(math.inf, "the pairs at or above any score can be explained by chance")
     place = order[last]
     least = float(scores.probability[place])
     return Cut(float(scores.score[place]), f"a probability of at least {least:.2f}, where the expected F1 is highest")
+
+
+def _explain(scoring: WordWeights) -> str:
+    """What may hide matches between two tables: their own records show how similar different entities can be."""
+    if scoring.single in ("alone", "groups"):
+        return ""
+    return " (if a table has several records of an entity, they look like chance: link that table by itself first)"
 
 
 def _advise(scores: Scores) -> str:
