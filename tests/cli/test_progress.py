@@ -45,7 +45,8 @@ def test_memory_is_that_of_now(monkeypatch, tmp_path):
     held[::4096] = b"x" * len(held[::4096])
     assert 300 << 20 < usage.resident_bytes() - before < 600 << 20
     monkeypatch.setattr(usage, "_STATM", tmp_path / "absent")
-    assert usage.resident_bytes() == usage.peak_memory_bytes()
+    most = usage.resident_bytes()
+    assert most <= usage.peak_memory_bytes() < most + (1 << 20)  # which may grow in between
     del held
 
 
@@ -111,6 +112,7 @@ def test_a_run_in_many_batches_names_each_stage_once(tmp_path, capfd):
     (tmp_path / "a.jsonl").write_bytes(jsonl(*[{"text": text} for text in corpus(500, seed=12)]))
     progress = Counting()
     dedup_to_folder([tmp_path / "a.jsonl"], tmp_path / "out", small, progress=progress)
+    progress.seconds |= {"verifying": 0.1, "reading": 0.1}  # stages that took no time are not listed
     progress.finish()
     said = capfd.readouterr().err
     assert progress.starts["verifying"] > 3
