@@ -238,7 +238,7 @@ def test_columns_of_one_name_are_named(call):
 @pytest.mark.parametrize("values", [[10**40], [1j], [1, "a"]])
 def test_what_cannot_be_a_table_is_one_line(call, values):
     data = import_module("pandas").DataFrame({"x": values}) if values[0] != 10**40 else [{"x": values[0]}]
-    with pytest.raises(LookalikeError, match="^data(: column 'x')? cannot be read"):
+    with pytest.raises(LookalikeError, match=r"^data(: column 'x')? cannot be read"):
         call(data)
 
 
