@@ -50,7 +50,7 @@ def test_data_and_talk_are_kept_apart(cli, news):
     assert done.err.startswith("Plan: 26 bands of 8 rows")
     listed = [line.split("  ")[1] for line in done.err.splitlines() if re.match(r"  .* \d+\.\d\d s$", line)]
     assert listed == [stage for stage in STAGES if stage in listed]
-    assert set(listed) >= {"planning"}
+    assert listed  # those that took time
     assert "kept 2, removed 1" in done.err
     assert "Results: out/kept" in done.err
     said = cli("dedup", news, "-o", "out2", "--json")
