@@ -48,3 +48,13 @@ def test_a_later_run_treats_copies_in_the_same_way():
     later = la.link(right.to_pylist()[150:], against=old, into="right", threads=1)
     links = set(zip(later.links["left"].to_pylist(), later.links["right"].to_pylist()))
     assert len(links) > 1.9 * len(names(links)) > 100
+
+
+def test_labels_treat_copies_in_the_same_way():
+    left, right = make_products(200, 200, 1.0)
+    given = {"left": twice(left), "right": twice(right), "fields": FIELDS, "id": "id", "threads": 1, "one_to_one": "no"}
+    before = la.link(**given)
+    review = la.link(review=60, **given).review.to_pylist()
+    true = set(zip(before.links["left"].to_pylist(), before.links["right"].to_pylist()))
+    after = la.link(labels=[dict(row, match=int((row["left"], row["right"]) in true)) for row in review], **given)
+    assert after.links.num_rows > 0.9 * before.links.num_rows > 0

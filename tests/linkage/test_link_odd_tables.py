@@ -130,3 +130,7 @@ def test_no_link_is_never_silent():
     left, right = make_townspeople(300, 60)
     result = la.link(left, right, fields="given,surname", probability=0.9999999, threads=1)
     assert (len(result.links), result.run["notes"][-1][:32]) == (0, "no pair has a probability of 1 o")
+
+
+def test_an_empty_table_with_a_code():
+    assert la.link([], None, "title:text,zip:code").links.num_rows == 0

@@ -142,7 +142,7 @@ def link_tables(
             if some is not None and known is None and not isinstance(plain.scoring, WordWeights):
                 scores = score_pairs(columns, pairs, agreement, sizes.pairs, run, some)
             if some is not None:
-                scores = refine_scores(scores, pairs, agreement, some, run)
+                scores = refine_scores(scores, pairs, agreement, some, run, None if right is None else len(left))
         with run.progress.stage("deciding"):
             return _decide(
                 columns, sizes, pairs, agreement, scores, choice, validating, drawn, run.settings, notes, known, copies

@@ -23,10 +23,9 @@ from lookalike.read.documents import DocumentsSource
 from lookalike.read.earlier import LINE_FILES, names_an_index, read_record
 from lookalike.read.files import File, first_line, stamp
 from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY, open_source
-from lookalike.read.json_files import refuse_json_table
 from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
-from lookalike.read.unreadable import UnreadableSource
+from lookalike.read.unreadable import UnreadableSource, refuse_json_table
 from lookalike.read.walking import NO_INPUT, Finding, known_stamps, match, regular_stamp, silent, walk
 from lookalike.types import INDEX_FILE, KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
 

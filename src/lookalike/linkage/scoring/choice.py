@@ -104,7 +104,7 @@ def identifying(columns: Sequence[Column]) -> list[str]:
     others = [column for column in columns if column.kind not in NUMBERS]
     telling = [column for column in telling if column.kind not in NUMBERS or is_shared(column, others)]
     found = [column for column in telling if column.kind in IDENTIFYING]
-    if len(telling) == 1 and any((1 - column.missing / len(column)) ** 2 < MOST for column in found):
+    if len(telling) == 1 and any((1 - column.missing / max(1, len(column))) ** 2 < MOST for column in found):
         return []
     return [column.name for column in telling] if found else []
 

@@ -13,6 +13,7 @@ from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores
+from lookalike.linkage.scoring.words.distinct import DistinctPairs
 from lookalike.linkage.scoring.words.partner_bits import LEAST_DOUBT, partner_bits
 from lookalike.linkage.scoring.words.weights import LN2, WordWeights, bounds_of, probability_of
 from lookalike.linkage.settings import LinkSettings
@@ -48,11 +49,13 @@ def can_move(match: Bool) -> bool:
 
 
 def refine_scores(
-    scores: Scores, pairs: CandidatePairs, agreement: Agreement, labels: Labels, run: Run[LinkSettings]
-) -> Scores:
+    scores: Scores, pairs: CandidatePairs, agreement: Agreement, labels: Labels, run: Run[LinkSettings],
+    split: int | None = None,
+) -> Scores:  # fmt: skip
     """Calibrate the probabilities on the labels; for records made of words, adjust and calibrate the weights.
 
-    If nearly all labels are of one kind, weights are only calibrated. Points have no probability and remain unchanged.
+    The right table starts at record `split`; None for one table. If nearly all labels are of one kind, weights are only
+    calibrated. Points have no probability and remain unchanged.
     """
     places = labels.places(pairs.left, pairs.right)
     if isinstance(scores.scoring, Points) or not can_calibrate(labels, places):
@@ -60,7 +63,7 @@ def refine_scores(
     known = places >= 0
     some, match = places[known], labels.match[known]
     if isinstance(scores.scoring, WordWeights):
-        return _refine_words(scores.scoring, pairs, agreement, some, match, labels.weight[known], run)
+        return _refine_words(scores.scoring, pairs, agreement, some, match, labels.weight[known], run, split)
     calibration = calibrate(scores.score[some], match, labels.weight[known])
     probability = calibration.probability(scores.score)
     return scores._replace(probability=probability, calibration=calibration, labelled=len(some))
@@ -74,20 +77,23 @@ def _refine_words(
     match: Bool,
     weight: Float64,
     run: Run[LinkSettings],
+    split: int | None,
 ) -> Scores:
     each = run.workers.map
     measured = made.evidence.measure(pairs.left, pairs.right, agreement.levels, each)
     weights, prior = made.weights, made.prior_bits
     if can_move(match):
         weights, prior = move_weights(measured[some], match, weights, prior, [one.helps for one in made.features])
-    records, common = int(pairs.right.max()) + 1, made.evidence.in_common(measured)
-    columns = made.evidence.columns
+    own = DistinctPairs.find(made.evidence.columns, pairs.left, pairs.right, split)
+    distinct = measured[own.where]
+    common, columns = made.evidence.in_common(distinct), own.take(made.evidence.columns)
 
     def score_pairs(weights: Float64, prior: float) -> tuple[Float64, Float64]:
-        score = score_rows(measured, weights, prior)
-        return score, partner_bits(
-            pairs.left, pairs.right, score, records, made.single, common, columns, made.equal, made.left_over
+        score = score_rows(distinct, weights, prior)
+        bits = partner_bits(
+            own.left, own.right, score, len(own.kept), made.single, common, columns, made.equal, made.left_over
         )
+        return score[own.back], bits[own.back]
 
     score, bits = score_pairs(weights, prior)
     # A better partner costs a pair a fixed number of bits, so such pairs say nothing about the scale of scores. A match
