@@ -400,3 +400,17 @@ def test_ids_to_remove(tmp_path):
         read_without(tmp_path / "none.txt")
     with pytest.raises(la.UsageError, match="names no id"):
         read_without(" , ")
+
+
+def test_new_records_with_fewer_values_do_not_change_the_kind_of_a_field():
+    given = ["Ann", "Bob", "Carl", "Dora", "Ed", "Fay", "Gus", "Hal", "Ida", "Jon", "Kim", "Leo"]
+    family = ["Moss", "Nash", "Orr", "Pell", "Quirk", "Ray", "Soto", "Tate", "Ude", "Voss"]
+    names = [f"{one} {first}{second.lower()}" for one in given for second in family for first in family]
+    towns = [f"Town{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(130)]
+
+    def people(start, stop, places):
+        return [{"name": names[n], "town": towns[n % places]} for n in range(start, stop)]
+
+    old = la.link(people(0, 300, 130), people(100, 350, 130), "name,town", one_to_one="no", threads=1)
+    later = la.link(people(350, 1199, 5), against=old, threads=1)
+    assert later.links.num_rows == old.links.num_rows == 200

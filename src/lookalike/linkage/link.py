@@ -267,7 +267,7 @@ def _read_fields(
     Row numbers are left out, unless the kind of their field was given or the run `learns` nothing.
     """
     reader = FieldReader(left, right, run.settings.fields, run.workers.map)
-    if right is not None and run.settings.scoring == "weights" and not run.settings.custom:
+    if learns and right is not None and run.settings.scoring == "weights" and not run.settings.custom:
         reader.take_alone_as_text()
     expect("link", *(f"link {one.kind}" for one in reader.fields))
     for one in reader.fields:

@@ -132,9 +132,9 @@ def best_of_each(records: Int32, partners: Int32, score: Float64) -> Int64:
 
     Examples
     --------
-    >>> records, partners = np.array([0, 0, 1], np.int32), np.array([7, 6, 6], np.int32)
-    >>> best_of_each(records, partners, np.array([2.0, 2.0, 1.0])).tolist()
-    [1, 2]
+    >>> records, partners = np.array([0, 0, 0, 1], np.int32), np.array([5, 7, 6, 6], np.int32)
+    >>> best_of_each(records, partners, np.array([1.0, 2.0, 2.0, 1.0])).tolist()
+    [2, 3]
     """
     order = np.lexsort((partners, -score, records))
     return order[np.flatnonzero(np.diff(records[order], prepend=-1))]
