@@ -106,6 +106,13 @@ def test_the_bar_takes_any_unit_and_continues_when_a_stage_is_entered_again(capf
     assert "verifying " not in said  # it took no time
 
 
+def test_the_longest_stage_is_listed_even_if_it_took_no_time(capfd):
+    progress = PlainProgress()
+    progress.seconds |= {"reading": 0.001, "joining": 0.003}
+    progress.finish()
+    assert capfd.readouterr().err == "  joining               0.00 s\n"
+
+
 def test_a_run_in_many_batches_names_each_stage_once(tmp_path, capfd):
     settings = Settings.parse()
     small = replace(settings, execution=replace(settings.execution, budget=Budget(1 << 30, 0, sets_bytes=20_000)))

@@ -117,9 +117,10 @@ class VisibleProgress(Progress):
         """Write a line to stderr."""
 
     def finish(self) -> None:
-        """Report how long each stage took; those of no time had nothing to do."""
+        """Report how long each stage took, the longest in any case; the others of no time had nothing to do."""
+        longest = max(self.seconds.values(), default=0.0)
         for name, seconds in self.seconds.items():
-            if (shown := f"{seconds:7.2f}") != "   0.00":
+            if (shown := f"{seconds:7.2f}") != "   0.00" or seconds == longest:
                 self.say(f"  {name:<18} {shown} s")
 
 
