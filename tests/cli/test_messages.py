@@ -115,7 +115,7 @@ def test_stages_that_did_not_run_are_not_listed(cli, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(jsonl({"text": FOX}))
     said = cli("dedup", "a.jsonl", "-o", "out", "--method", "exact").err
     assert "joining bands" not in said
-    assert " 0.00 s" not in said
+    assert said.count(" 0.00 s") <= 1  # the longest stage is listed in any case
 
 
 @pytest.mark.parametrize("command", ["audit nope", "dedup --from nope -o out", "serve --run nope"])
