@@ -148,7 +148,7 @@ def test_calibration_of_few_labels_changes_little():
     found = calibrate(np.array([9.0, -9.0]), np.array([True, False]), np.ones(2))
     assert found.factor == pytest.approx(1, abs=0.05)
     assert found.shift == pytest.approx(0, abs=0.2)
-    assert found.probability(np.array([found.even]))[0] == pytest.approx(0.5)
+    assert found.probability(np.array([found.score_of(0.0)]))[0] == pytest.approx(0.5)
 
 
 def test_intervals_are_wider_for_pairs_that_belong_together():

@@ -414,3 +414,16 @@ def test_new_records_with_fewer_values_do_not_change_the_kind_of_a_field():
     old = la.link(people(0, 300, 130), people(100, 350, 130), "name,town", one_to_one="no", threads=1)
     later = la.link(people(350, 1199, 5), against=old, threads=1)
     assert later.links.num_rows == old.links.num_rows == 200
+
+
+def test_new_files_are_read_in_the_encoding_of_the_finished_run(cli, tmp_path):
+    rows = [f"{n},Café {n} Zürich,{n * 7919 % 1000:03}" for n in range(60)]
+    for name, some in (("old", rows[:50]), ("new", rows[50:]), ("more", ["a,Café 3 Zürich,757"])):
+        (tmp_path / f"{name}.csv").write_bytes("\n".join(["id,name,zip", *some, ""]).encode("latin-1"))
+    asked = "--fields", "name,zip:code", "--encoding", "latin-1"
+    assert cli("link", "old.csv", "-o", "out", *asked).code == 0
+    assert cli("link", "new.csv", "--against", "out", "-o", "out2").code == 0
+    assert "not valid UTF-8" in cli("link", "new.csv", "--against", "out", "-o", "out3", "--encoding", "utf-8").err
+    later = la.link(tmp_path / "more.csv", against=tmp_path / "out2")
+    assert later.finished.left.table["name"].to_pylist()[-11:] == [*(f"Café {n} Zürich" for n in range(50, 60)),
+                                                                  "Café 3 Zürich"]  # fmt: skip

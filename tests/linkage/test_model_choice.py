@@ -1,5 +1,6 @@
 """Which model scores the pairs, and why: in the printed output, in run.json and in the report."""
 
+import json
 import random
 
 import numpy as np
@@ -10,8 +11,13 @@ from tests.support.catalogues import make_products
 
 import lookalike as la
 from linking import make_people
+from lookalike.engine.run import open_run
 from lookalike.linkage import link
+from lookalike.linkage.job import link_records
+from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.score import score_pairs
+from lookalike.linkage.settings import LinkSettings
+from lookalike.linkage.tables import RecordTable
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +100,23 @@ def test_a_later_run_keeps_the_model(products):
     old = la.link(left, right.slice(0, 140), fields="title,price", id="id", threads=1)
     later = la.link(right.slice(140), against=old, into="right", threads=1)
     assert later.run["model"] == {"name": "words", "reason": "the finished run was scored in this way"}
+
+
+@pytest.mark.parametrize("which", ["words", "levels"])
+def test_candidates_of_a_later_run_are_searched_as_before(people, which):
+    """They are searched before it is known that words, or levels, find no match. Only levels set copies apart."""
+    rows = people[0].to_pylist() if which == "words" else citations() + 40 * citations()[:1]
+    settings = LinkSettings.parse("name:text,address" if which == "words" else "title:text,venue:text", threads=1)
+    table = RecordTable.of(rows, settings, "left")
+    with open_run(settings) as run:
+        learned = link_records(table, None, run)
+    assert (learned.choice.name, learned.searched) == (which, {"words": "levels", "levels": "words"}[which])
+    saved = Model.from_dict(json.loads(json.dumps(learned.model().to_dict())))
+    with open_run(learned.settings) as run:
+        again = link_records(table, None, run, saved)
+    assert again.candidates.left.tolist() == learned.candidates.left.tolist()
+    assert again.score.tolist() == learned.score.tolist()
+    assert again.chosen.tolist() == learned.chosen.tolist()
 
 
 @pytest.mark.parametrize(

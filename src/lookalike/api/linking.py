@@ -40,7 +40,7 @@ def link(
     scoring: Literal["weights", "points"] = "weights",
     nicknames: str | Path | None = None,
     seed: int = 1,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     threads: int | None = None,
     memory: str | int | None = None,
     out: str | Path | None = None,
@@ -93,8 +93,8 @@ def link(
         "english", or a file with a group of names per line: nicknames then agree with full names.
     seed : int, default 1
         Seed of the hash functions.
-    encoding : str, default "utf-8"
-        Encoding of text files.
+    encoding : str, optional
+        Encoding of text files: by default UTF-8, or that of the finished run with `against`.
     threads : int, optional
         Number of threads; all processors by default.
     memory : str or int, optional
@@ -180,7 +180,7 @@ def link(
     return read_links(Path(out))
 
 
-def _link_later(given: list[Data], execution: Execution, encoding: str, **later: Any) -> LinkResult:
+def _link_later(given: list[Data], execution: Execution, encoding: str | None, **later: Any) -> LinkResult:
     """With `against`, in memory."""
     against = later["against"]
     known = against.finished if isinstance(against, LinkResult) else Path(against)
@@ -190,7 +190,7 @@ def _link_later(given: list[Data], execution: Execution, encoding: str, **later:
     gone = [] if later["without"] is None else read_without(later["without"])
     if not given and not gone:
         raise UsageError("against= needs new records, or ids to remove with without=")
-    settings = replace(old.settings, encoding=encoding)
+    settings = old.settings if encoding is None else replace(old.settings, encoding=encoding)
     sides = choose_sides(old, given, later["into"], "the finished run")
     new = [_open_side(data, settings, side) if _is_given(data) else None for data, side in zip(sides, SIDES)]
     place = str(known) if isinstance(known, Path) else "the finished run"
@@ -200,7 +200,7 @@ def _link_later(given: list[Data], execution: Execution, encoding: str, **later:
 def _write_later(
     given: list[Data],
     execution: Execution,
-    encoding: str,
+    encoding: str | None,
     out: str | Path,
     overwrite: bool,
     resume: bool,

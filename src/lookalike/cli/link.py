@@ -118,7 +118,7 @@ Examples:
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the hash functions and random samples.")
 @click.option("--memory", metavar="SIZE", help="Memory limit, such as 4GiB. [default: half of the machine's memory]")
 @click.option("--threads", type=int, help="Number of threads. [default: all processors]")
-@click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files.")
+@click.option("--encoding", help="Encoding of text files. [default: utf-8; with --against, that of the finished run]")
 @click.option("--overwrite", is_flag=True, help="Replace an existing output folder.")
 @click.option("--resume", is_flag=True, help="Continue a run that was killed or ran out of disk space.")
 @click.option("--work", metavar="DIR", help="Folder for temporary work files. [default: next to the output folder]")

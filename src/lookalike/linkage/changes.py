@@ -91,7 +91,7 @@ def changes_of(found: Linked, records: LaterRecords, after: Int64) -> pa.Table:
     order = np.lexsort((changed, kinds[changed]))
     changed = changed[order]
     ids = joined_ids(records.left, records.right)
-    best = _deciding_links(found, records, kinds)
+    best = _deciding_links(found, records, kinds, after)
     partner = _partner(found, records, changed, best[changed])
     table = pa.table(
         {
@@ -124,11 +124,12 @@ def _sides(right: Bool) -> pa.Array:
     return pc.take(strings_to_arrow(["left", "right"]), to_arrow(right.astype(np.int64)))
 
 
-def _deciding_links(found: Linked, records: LaterRecords, kinds: Int64) -> Int64:
+def _deciding_links(found: Linked, records: LaterRecords, kinds: Int64, after: Int64) -> Int64:
     """The link that explains the change of each record: its position among the candidates, or -1.
 
     This is its best link; for a record that joined a cluster, the best one to a record that was there before. Records
-    of a cluster that merged with another have the best link from their old cluster to a record outside it.
+    of a cluster that merged with another have the best link from their old cluster to a record outside it, among those
+    that are now in the same cluster as they are.
     """
     places = np.flatnonzero(found.chosen)
     places = places[np.argsort(found.score[places], kind="stable")]
@@ -141,10 +142,11 @@ def _deciding_links(found: Linked, records: LaterRecords, kinds: Int64) -> Int64
     known = (kinds[one] == JOINED) & ~records.new[other]
     best[one[known]] = places[known]
     across = (before[one] >= 0) & (before[one] != before[other])
-    outside = np.full(int(before.max(initial=-1)) + 1, -1, np.int64)
-    outside[before[one[across]]] = places[across]
-    merged = kinds == MERGED
-    best[merged] = outside[before[merged]]
+    moves = before * (int(after.max(initial=-1)) + 1) + after
+    merged = np.flatnonzero(kinds == MERGED)
+    known, last = np.unique(moves[one[across]][::-1], return_index=True)
+    if len(merged):
+        best[merged] = places[across][::-1][last[np.searchsorted(known, moves[merged])]]
     best[kinds == SPLIT] = -1
     return best
 

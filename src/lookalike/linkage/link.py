@@ -13,7 +13,6 @@ from lookalike.errors import UsageError
 from lookalike.kernels.pack import expect
 from lookalike.linkage.blocking.copies import Copies, find_copies, many_copies
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs, word_budget
-from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_third
 from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
@@ -40,7 +39,16 @@ from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.refine import refine_scores, show_matches
-from lookalike.linkage.scoring.score import RANDOM_PAIRS, Agreement, Pairs, Scores, compare_pairs, score_pairs
+from lookalike.linkage.scoring.score import (
+    RANDOM_PAIRS,
+    RANDOM_VALUES,
+    Agreement,
+    Pairs,
+    Scores,
+    compare_pairs,
+    score_pairs,
+)
+from lookalike.linkage.scoring.third_records import match_through_third
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words.score import DOUBTFUL, LARGE_CLUSTER, score_words
@@ -53,12 +61,6 @@ WORD_PAIRS = 50_000
 WORD_PAIRS_ALONE = 200_000
 """The same in one table, where levels may have to distinguish records. Not more, since long texts are slow to
 compare."""
-
-
-CERTAIN = 0.99
-"""Pairs with at least this probability are matches through which further candidates are found. With 0.5 more are found,
-but also more relatives of people: clusters by name and postcode get worse by 0.003, others better by 0.001
-(docs/log.md)."""
 BY_LEVELS_NOTHING = "levels of agreement find no match"
 MANY_COPIES = 0.2
 """If another record stands for this share of the records, entities have many records, among which none is the best."""
@@ -106,7 +108,8 @@ def link_tables(
     run.progress.say(f"Expected: up to {expected / 1e9:,.1f} GB of memory.")
     choice = choose_model(columns, right is not None, run.settings) if known is None else known_choice(known)
     columns, choice, copies = _set_copies_apart(columns, sizes, choice, known)
-    words = sizes.pairs > 0 and choice.name == "words"
+    searched = choice.name if known is None else known.searched
+    words = sizes.pairs > 0 and searched == "words"
     with run.progress.stage("candidates"):
         pieces, texts = LinkPieces(run.work), Texts(columns, run.workers.map)
         pairs = pieces.candidates(lambda: _find_candidates(columns, texts, sizes, run, notes, pieces, words, copies))
@@ -114,7 +117,9 @@ def link_tables(
         if words:
             random_pairs = min(random_pairs, WORD_PAIRS_ALONE if sizes.right is None else WORD_PAIRS)
         # Known weights already account for chance; only the evidence of words needs it again.
-        random = sizes.draw_pairs(run.settings.seed, random_pairs if words or known is None else 0)
+        needed = known is None or choice.name == "words"
+        random_pairs = min(random_pairs, RANDOM_VALUES // max(1, len(columns)))
+        random = sizes.draw_pairs(run.settings.seed, random_pairs if needed else 0)
         random = random if copies is None else copies.leave_out(random)
         swapped = None if known is None else known.exchanged
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run, swapped)
@@ -131,7 +136,9 @@ def link_tables(
         if nothing and (other := as_texts(given, columns, BY_LEVELS_NOTHING, own=True)) is not None:
             return _link_again(left, right, run, other, labels, BY_LEVELS_NOTHING)
         if sizes.right is None:
-            pairs, agreement, plain = _complete(columns, texts, pairs, agreement, plain, sizes, run, known, copies)
+            pairs, agreement, plain = match_through_third(
+                columns, texts, pairs, agreement, plain, sizes.pairs, run, known, copies
+            )  # fmt: skip
 
     run.progress.say(f"Scored by {choice.name}: {choice.reason}.")
 
@@ -144,9 +151,10 @@ def link_tables(
             if some is not None:
                 scores = refine_scores(scores, pairs, agreement, some, run, None if right is None else len(left))
         with run.progress.stage("deciding"):
-            return _decide(
+            made = _decide(
                 columns, sizes, pairs, agreement, scores, choice, validating, drawn, run.settings, notes, known, copies
             )  # fmt: skip
+            return replace(made, searched=searched)
 
     found = attempt(labels, notes)
     if known is None and (found.is_contradictory or found.is_often_contradictory):
@@ -185,7 +193,7 @@ def _set_copies_apart(
         return columns, choice, None
     if known is None and copies.share >= MANY_COPIES and choice.name == "words":
         choice = ModelChoice("levels", f"{copies.share:.0%} of the records are copies of others")
-    if choice.name == "words":
+    if (choice.name if known is None else known.searched) == "words":
         return columns, choice, None
     return [replace(column, apart=copies.apart) for column in columns], choice, copies
 
@@ -195,39 +203,6 @@ def _found_nothing(scores: Scores) -> bool:
     if not isinstance(scores.scoring, Weights) or scores.probability is None:
         return False
     return scores.scoring.expected < DOUBTFUL or float(scores.probability.max(initial=0.0)) < CLEAR
-
-
-def _complete(
-    columns: list[Column],
-    texts: Texts,
-    pairs: CandidatePairs,
-    agreement: Agreement,
-    scores: Scores,
-    sizes: TableSizes,
-    run: Run[LinkSettings],
-    known: Model | None,
-    copies: Copies | None,
-) -> tuple[CandidatePairs, Agreement, Scores]:
-    """Candidates, their agreement and scores, including pairs of one table that match the same third record.
-
-    Only scoring by levels uses such pairs: best partners are found without them.
-    """
-    if not isinstance(scores.scoring, Weights) or scores.probability is None:
-        return pairs, agreement, scores
-    certain = scores.probability >= CERTAIN
-    if copies is not None:
-        certain &= ~copies.apart[pairs.right]  # the first stands for them here, too
-    more = propose_by_third(pairs, certain, sizes.records)
-    if not len(more[0]):
-        return pairs, agreement, scores
-    nothing = np.empty(0, np.int32)
-    compared = compare_pairs(columns, more, (nothing, nothing), replace(run, work=None), agreement.exchanged)
-    pairs, order = insert_pairs(pairs, *more)
-    both = zip(agreement.levels.T, compared.levels.T)
-    agreement = agreement._replace(levels=np.stack([np.concatenate(one)[order] for one in both]).T)
-    if known is not None:
-        return pairs, agreement, apply_model(known, columns, texts, pairs, agreement, run)
-    return pairs, agreement, score_pairs(columns, pairs, agreement, sizes.pairs, run)
 
 
 def _score(

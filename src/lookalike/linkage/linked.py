@@ -132,6 +132,8 @@ class Linked:
     """The number of labelled pairs that probabilities were calibrated on."""
     figures: LabelFigures | None = None
     """How well links agree with labels."""
+    searched: str = "levels"
+    """How candidates were searched (`Model.searched`)."""
 
     def model(self) -> Model:
         """The model that this run has learned, for a later one."""
@@ -139,7 +141,7 @@ class Linked:
         return Model(
             tuple(column.name for column in columns), tuple(column.kind for column in columns),
             tuple(self.level_names), self.exchanged, keep_scoring(self.scoring, columns),
-            self.cut, self.cut_reason, self.assignment, self.calibration,
+            self.cut, self.cut_reason, self.assignment, self.calibration, self.searched,
         )  # fmt: skip
 
     def parts_of(self, places: Int64) -> tuple[Float64, Float64]:

@@ -15,6 +15,7 @@ from lookalike.types import DEFAULT_ID
 from lookalike.types.frozen import frozen
 
 DEFAULT_PROBABILITY = 0.5
+DEFAULT_ENCODING = "utf-8"
 SCORINGS = ("weights", "points")
 ASSIGNMENTS = ("auto", "optimal", "greedy", "left", "right", "no")
 
@@ -49,7 +50,7 @@ class LinkSettings:
         scoring: str = "weights",
         nicknames: str | Path | None = None,
         seed: int = 1,
-        encoding: str = "utf-8",
+        encoding: str | None = None,
         threads: int | None = None,
         memory: str | int | None = None,
     ) -> LinkSettings:
@@ -84,7 +85,8 @@ class LinkSettings:
             )
         return cls(
             named, id, validate, precision, probability, one_to_one, scoring,
-            read_nicknames(nicknames) if nicknames else None, seed, encoding, Execution.parse(threads, memory),
+            read_nicknames(nicknames) if nicknames else None, seed, encoding or DEFAULT_ENCODING,
+            Execution.parse(threads, memory),
         )  # fmt: skip
 
     @classmethod

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from by_numba import numba_module
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import blocking as kernels
 from lookalike.linkage.blocking.budget import PairCollector
-from lookalike.linkage.blocking.find import find_pairs
+from lookalike.linkage.blocking.find import MOST_COMBINED, find_pairs
 from lookalike.linkage.blocking.keys import (
     BEGINNING,
     coarsen,
@@ -22,6 +23,7 @@ from lookalike.linkage.blocking.keys import (
     sketch_columns,
     value_hash,
 )
+from lookalike.linkage.fields.columns import Column
 from plain_blocking import make_column, pairs_of_blocks, plain_order, plain_pairs, values_of
 
 list_shingles = numba_module("blocking").list_shingles
@@ -280,3 +282,16 @@ def test_impossible_searches_are_refused():
         find_pairs([make_column("a", "code", ["x"])], 1, most_pairs=-1)
     with pytest.raises(ResourceError, match="in parts"):
         PairCollector(1 << 27, 1 << 27, 0, map)
+
+
+def test_a_hundred_fields_are_combined_within_the_limit_of_hashes():
+    """Every value is common, so records must be compared by two and three fields."""
+    draw = np.random.default_rng(1)
+    values = pa.array([str(one) for one in range(3)], pa.large_string())
+    columns = [Column(f"field{n}", "code", draw.integers(0, 3, 400).astype(np.int32), values) for n in range(100)]
+    for column in columns:
+        column.codes[399] = column.codes[0]
+    found = find_pairs(columns, 400)
+    assert (0, 399) in set(zip(found.left.tolist(), found.right.tolist()))
+    combined = [sum(one.name.count(" + ") == more for one in found.report) for more in (1, 2)]
+    assert all(1000 < number <= MOST_COMBINED for number in combined)

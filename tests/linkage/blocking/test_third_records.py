@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from lookalike.engine.run import open_run
-from lookalike.linkage import link
 from lookalike.linkage.blocking import third_records
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.blocking.third_records import propose_by_third
 from lookalike.linkage.link import link_tables
+from lookalike.linkage.scoring import third_records as scoring
 from lookalike.linkage.settings import LinkSettings
 
 RECORDS = 40
@@ -70,7 +70,19 @@ def test_damaged_records_of_an_entity_are_compared_through_others(monkeypatch):
         return len(found), int((np.array(of)[found.left] == np.array(of)[found.right]).sum())
 
     more, more_right = count()
-    monkeypatch.setattr(link, "CERTAIN", 2.0)
+    monkeypatch.setattr(scoring, "CERTAIN", 2.0)
     fewer, fewer_right = count()
     assert more_right - fewer_right > 50
     assert more_right - fewer_right > 0.5 * (more - fewer)
+
+
+def test_a_later_run_has_the_same_pairs_through_others():
+    """Weights that were learned from these pairs, too, say which records match a third one."""
+    table, _ = worn_copies(100, 10)
+    with open_run(LinkSettings.parse(",".join(f"{name}:code" for name in FIELDS), threads=1)) as run:
+        learned = link_tables(table, None, run, random_pairs=50_000)
+        again = link_tables(table, None, run, known=learned.model())
+    for side in ("left", "right"):
+        assert getattr(again.candidates, side).tolist() == getattr(learned.candidates, side).tolist()
+    assert again.score.tolist() == learned.score.tolist()
+    assert again.chosen.tolist() == learned.chosen.tolist()

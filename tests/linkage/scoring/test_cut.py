@@ -57,14 +57,31 @@ def test_the_expected_f1_is_greatest_at_the_cut():
     for probability in ([0.95] * 20 + [0.55] * 20, [0.95] * 20 + [0.2] * 20):
         (score, _), _ = cut(probability)
         matches, links = np.cumsum(probability), np.arange(1, 41)
-        best = probability[int(np.argmax(2 * matches / (links + matches[-1])))]
-        assert score == pytest.approx(math.log2(best / (1 - best)))
+        f1 = 2 * matches / (links + matches[-1])
+        best = int(np.argmax(f1))
+        linked = np.log2(probability) - np.log2(1 - np.array(probability)) >= score
+        assert linked.tolist() == (links <= best + 1).tolist()
+        assert 2**score / (1 + 2**score) == pytest.approx(f1[best] / 2)
+
+
+def test_pairs_with_equal_scores_are_linked_all_or_none():
+    """With one of the five at 0.6 the mean would be 0.9; with all of them it is 0.8."""
+    for wanted, links in ((0.85, 5), (0.79, 10)):
+        (score, _), _ = cut([0.96, 0.96, 0.96, 0.96, 0.96] + [0.64] * 5, precision=wanted)
+        assert score == pytest.approx(math.log2(0.96 / 0.04) if links == 5 else math.log2(0.64 / 0.36))
+
+
+def test_where_few_may_be_wrong_the_cut_is_the_lowest_link():
+    """Another pair would increase the expected F1, but then less than a third were right."""
+    probability = [0.9] + [0.2] * 40
+    (score, _), _ = cut(probability, single="left")
+    assert score == pytest.approx(math.log2(0.9 / 0.1))
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({}, "a probability of at least 0.95, where the expected F1 is highest"),
+        ({}, "a probability of at least 0.44, where the expected F1 is highest"),
         ({"probability": 0.3}, "a probability of at least 0.3, according to the model"),
         ({"precision": 0.9}, "chosen so that 90.0% of the pairs at or above it are correct, according to the model"),
     ],

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
+from math import comb
 from typing import Protocol
 
 import numpy as np
@@ -43,6 +44,8 @@ RECORD_SLOTS, FIELD_SLOTS = 60, 30
 """Slots of the signatures of several fields together, and of a single field."""
 SAMPLED = 250_000
 """Records whose blocks are examined to estimate the cost of bands."""
+MOST_COMBINED = 2000
+"""Hashes by two fields, and by three, at most. With more fields, the most selective ones are combined."""
 SPILLED = 0.3
 """Bands fit the budget if at most this share of the records is in blocks that are too large."""
 
@@ -185,7 +188,7 @@ def _add_equal_values(
         finer = len(columns) > count and count < 3
         note = f"refined by {'another' if count == 1 else 'a third'} field" if finer else "skipped: too large"
         taken, hashes = [], []
-        for numbers in combinations(range(len(given)), count):
+        for numbers in combinations(_worth_combining(given, count, left_over), count):
             fields = {given[number][1] for number in numbers}
             chosen = _all_left_over(left_over, numbers, collector.records)
             if len(fields) == count and (count == 1 or chosen.any()):
@@ -194,6 +197,32 @@ def _add_equal_values(
                 hashes.append(value_hash([given[number][0] for number in numbers], group, chosen))
         flags = collector.add_blocks(hashes, most_pairs // share, note) if hashes else []
         left_over = {numbers: keys[0] for numbers, keys in zip(taken, flags)}
+
+
+def _worth_combining(
+    given: Sequence[tuple[Column, int]], count: int, left_over: dict[tuple[int, ...], Bool]
+) -> list[int]:
+    """The columns of which so many at a time are combined: those that are left over, or the most selective of them.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> texts = strings_to_arrow([str(value) for value in range(99)])
+    >>> made = [(Column("", "code", np.arange(99, dtype=np.int32) % (n + 1), texts), n) for n in range(99)]
+    >>> rest = {(n,): np.ones(99, np.bool_) for n in range(99)}
+    >>> len(_worth_combining(made, 1, {})), _worth_combining(made, 2, rest) == list(range(36, 99))
+    (99, True)
+    """
+    if count == 1:
+        return list(range(len(given)))
+    places = sorted({place for numbers, flags in left_over.items() if flags.any() for place in numbers})
+    most = len(places)
+    while comb(most, count) > MOST_COMBINED:
+        most -= 1
+    if most == len(places):
+        return places
+    best = sorted(places, key=lambda place: (-power(given[place][0]), place))
+    return sorted(best[:most])
 
 
 def _all_left_over(left_over: dict[tuple[int, ...], Bool], fields: tuple[int, ...], records: int) -> Bool:

@@ -25,10 +25,15 @@ class Calibration(NamedTuple):
         with np.errstate(over="ignore"):
             return np.asarray(1 / (1 + np.exp2(-(self.factor * score + self.shift))), np.float64)
 
-    @property
-    def even(self) -> float:
-        """The score at which a match is as likely as a non-match."""
-        return -self.shift / self.factor
+    def score_of(self, bits: float) -> float:
+        """The score of pairs with these log2 odds.
+
+        Examples
+        --------
+        >>> Calibration(2.0, -1.0).score_of(3.0)
+        2.0
+        """
+        return (bits - self.shift) / self.factor
 
 
 def calibrate(score: Float64, matches: Bool, weights: Float64) -> Calibration:

@@ -15,7 +15,7 @@ from lookalike.linkage.scoring.validation import Validation
 from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import DEFAULT_PROBABILITY, LinkSettings
 from lookalike.report.linkage.summary import ENOUGH_LABELS, LABEL_PAIRS
-from lookalike.types import Float64
+from lookalike.types import Bool, Float64
 
 LEAST_LIKELY = 0.01
 """Pairs with a lower probability are never links."""
@@ -96,7 +96,8 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     """The score at which the expected F1 of the links is greatest.
 
     If texts cannot distinguish a match from other products of its series, few pairs reach a probability of one half. A
-    pair increases the expected F1 if its probability is more than half of the F1.
+    pair increases the expected F1 if its probability is more than half of the F1. That probability is the cut, not the
+    lowest one of a link, so that a later run also links pairs in between.
     """
     assert scores.probability is not None
     assert isinstance(scores.scoring, WordWeights)
@@ -110,7 +111,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     matches = np.cumsum(scores.probability[order])
     links = np.arange(1, len(order) + 1)
     f1 = 2 * matches / (links + matches[-1])
-    f1[matches < least_right * links] = 0.0
+    f1[(matches < least_right * links) | ~_are_last(scores.score[order])] = 0.0
     if not f1.any():
         by = "according to the labels, " if scores.labelled else ""
         few = f"{by}less than {least_right:.0%} of any links would be right"
@@ -123,9 +124,32 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
         nothing = f"so nothing is linked{_explain(scores.scoring)}; {_advise(scores)}"
         note(f"no more pairs are similar than chance can explain, {nothing}")
         return Cut(math.inf, "the pairs at or above any score can be explained by chance")
-    place = order[last]
-    least = float(scores.probability[place])
-    return Cut(float(scores.score[place]), f"a probability of at least {least:.2f}, where the expected F1 is highest")
+    reached = [float(one) for one in scores.score[order[last : last + 2]]]
+    cut = _between(scores.score_of(float(f1[last]) / 2), *reached)
+    least = float(scores.probability_of(np.array([cut]))[0])
+    return Cut(cut, f"a probability of at least {least:.2f}, where the expected F1 is highest")
+
+
+def _between(cut: float, lowest: float, next_lower: float = -math.inf) -> float:
+    """The cut if it is above the next lower score and includes the `lowest` link; otherwise the score of that link.
+
+    Examples
+    --------
+    >>> _between(1.0, 3.0), _between(1.0, 3.0, 0.5), _between(1.0, 3.0, 1.0), _between(4.0, 3.0)
+    (1.0, 1.0, 3.0, 3.0)
+    """
+    return cut if next_lower < cut <= lowest else lowest
+
+
+def _are_last(score: Float64) -> Bool:
+    """Which of these falling scores are the last of their value: pairs with the same score are linked all or none.
+
+    Examples
+    --------
+    >>> _are_last(np.array([3.0, 2.0, 2.0, 1.0])).tolist()
+    [True, False, True, True]
+    """
+    return np.append(np.diff(score) != 0, True)
 
 
 def _explain(scoring: WordWeights) -> str:
@@ -151,7 +175,7 @@ def _model_cut(scores: Scores, wanted: float) -> Cut:
     assert scores.probability is not None
     order = np.argsort(-scores.score, kind="stable")
     mean = np.cumsum(scores.probability[order]) / np.arange(1, len(order) + 1)
-    enough = np.flatnonzero(mean >= wanted)
+    enough = np.flatnonzero((mean >= wanted) & _are_last(scores.score[order]))
     if not len(enough):
         return Cut(math.inf, f"no score reaches a precision of {wanted:.1%} according to the model")
     why = f"chosen so that {wanted:.1%} of the pairs at or above it are correct, {_whose(scores)}"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.linkage.scoring.patterns import Levels
-from lookalike.types import Float64
+from lookalike.types import Bool, Float64, Int64
 from lookalike.types.frozen import frozen
 
 SMOOTH = 0.5
@@ -98,7 +98,7 @@ def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], matches: 
     (-1, 0, -1)
     """
     own = independent(levels, counts, sizes)
-    pairs = _Pairs(levels, counts, sizes, matches - own.logs(levels), prior)
+    pairs = _Pairs.of(levels, counts, sizes, matches - own.logs(levels), prior)
     parents = _spanning_forest(pairs)
     tree = _with_parents(own, parents, pairs)
     # Once dependence is known, the matches can be recognised and removed.
@@ -129,13 +129,38 @@ def _likely(scores: Float64, prior: float) -> Float64:
 
 
 class _Pairs(NamedTuple):
-    """Random pairs, by pattern."""
+    """Random pairs, by pattern: those in which at most two fields are evidence for a match."""
 
     levels: Levels
     counts: Float64
     sizes: tuple[int, ...]
-    evidence: Float64
     prior: float
+    lowest: list[tuple[Int64, Float64]]
+    """The field that is the strongest evidence against a match, and this evidence; the same for the next two fields."""
+    favourable: Int64
+    """The number of fields that are evidence for a match."""
+    for_match: Bool
+    """bool[patterns, fields]: which fields are."""
+
+    @classmethod
+    def of(cls, levels: Levels, counts: Float64, sizes: tuple[int, ...], evidence: Float64, prior: float) -> _Pairs:
+        """The pairs with this evidence, float64[patterns, fields]."""
+        for_match = evidence > 0
+        some = np.flatnonzero(for_match.sum(axis=1) <= 2)
+        evidence, for_match = evidence[some], for_match[some]
+        order = np.argpartition(evidence, min(2, len(sizes) - 1), axis=1)[:, :3]
+        values = np.take_along_axis(evidence, order, axis=1)
+        sort = np.argsort(values, axis=1)
+        order, values = np.take_along_axis(order, sort, axis=1), np.take_along_axis(values, sort, axis=1)
+        lowest = [(order[:, rank].copy(), values[:, rank].copy()) for rank in range(order.shape[1])]
+        return cls(levels[some], counts[some], sizes, prior, lowest, for_match.sum(axis=1), for_match)
+
+    def _against(self, first: int, second: int) -> Float64:
+        """The strongest evidence against a match in any other field; 0 if there is none."""
+        found = np.zeros(len(self.counts))
+        for field, value in reversed(self.lowest):  # the last that is assigned is the strongest
+            np.copyto(found, value, where=(field != first) & (field != second))
+        return np.minimum(found, 0.0, out=found)
 
     def joint(self, first: int, second: int) -> tuple[Float64, float]:
         """The number of pairs by level of both fields, and how many of them may be matches.
@@ -143,10 +168,10 @@ class _Pairs(NamedTuple):
         float64[levels, levels]; only pairs that have both values, and whose other fields are evidence against a match,
         with none in favour.
         """
-        others = np.delete(self.evidence, [first, second], axis=1)
         # Only the strongest field counts: the other disagreements may repeat its information.
-        against = others.min(axis=1, initial=0.0)
-        counts = np.where((others.max(axis=1, initial=0.0) <= 0) & (against <= AGAINST), self.counts, 0.0)
+        against = self._against(first, second)
+        none_in_favour = self.favourable <= self.for_match[:, [first, second]].sum(axis=1)
+        counts = np.where(none_in_favour & (against <= AGAINST), self.counts, 0.0)
         wide = self.sizes[second] + 1
         numbers = self.levels[:, first].astype(np.int64) * wide + self.levels[:, second]
         table = np.bincount(numbers, counts, minlength=(self.sizes[first] + 1) * wide)

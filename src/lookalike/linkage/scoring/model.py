@@ -58,6 +58,8 @@ class Model:
     assignment: str
     """How links are assigned: as requested, or as the tables suggested."""
     calibration: Calibration | None = None
+    searched: str = "levels"
+    """How candidates were searched, as for scoring by `words` or by `levels`. A run may score them in the other way."""
 
     def check(self, columns: Sequence[Column], level_names: Sequence[tuple[str, ...]]) -> None:
         """Refuse fields other than those that the model was learned from."""
@@ -80,6 +82,7 @@ class Model:
             "scoring": _write_scoring(self.scoring),
             "cut": {"score": self.cut if math.isfinite(self.cut) else None, "why": self.cut_reason},
             "assignment": self.assignment,
+            "searched": self.searched,
             "calibration": None if self.calibration is None else list(self.calibration),
         }
 
@@ -97,6 +100,7 @@ class Model:
             cut["why"],
             saved["assignment"],
             None if calibration is None else Calibration(*calibration),
+            saved.get("searched", "words" if saved["scoring"]["kind"] == "words" else "levels"),
         )
 
 

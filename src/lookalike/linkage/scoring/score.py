@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,6 +35,8 @@ MOST_SURE = 2000
 
 RANDOM_PAIRS = 1_000_000
 """Random pairs, on which agreement by chance is measured. All pairs of small tables count as this many."""
+RANDOM_VALUES = 20 * RANDOM_PAIRS
+"""The most values of random pairs that are compared: with more than 20 fields, fewer pairs are drawn."""
 
 Pairs = tuple[Int32, Int32]
 
@@ -66,7 +69,23 @@ class Scores(NamedTuple):
     @property
     def even(self) -> float:
         """The score at which a match is as likely as a non-match."""
-        return 0.0 if self.calibration is None else self.calibration.even
+        return self.score_of(0.5)
+
+    def score_of(self, probability: float) -> float:
+        """The score at which a pair is a match with this probability.
+
+        Examples
+        --------
+        >>> nothing = np.empty(0)
+        >>> Scores(deduct([2]), nothing, nothing).score_of(0.75), Scores(deduct([2]), nothing, nothing).even
+        (1.584..., 0.0)
+        """
+        bits = math.log2(probability / (1 - probability))
+        return bits if self.calibration is None else self.calibration.score_of(bits)
+
+    def probability_of(self, score: Float64) -> Float64:
+        """The probability that pairs of these scores are matches."""
+        return (Calibration(1.0, 0.0) if self.calibration is None else self.calibration).probability(score)
 
     def sure(self) -> Bool:
         """Which pairs count as certain matches: by their probability; with points, those equal in every field.
@@ -99,7 +118,7 @@ def compare_pairs(
     found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
     names = []
     for place, column in enumerate(columns):
-        comparer = _comparer(column, run.settings)
+        comparer = comparer_of(column, run.settings)
         names.append(comparer.levels)
         chance[place] = comparer.compare(*random, each)
         pieces.levels(place, found[place], partial(_compare_some, comparer, pairs, found[place], each))
@@ -112,7 +131,8 @@ def compare_pairs(
     return Agreement(found.T, chance.T, names, tuple(swapped))
 
 
-def _comparer(column: Column, settings: LinkSettings) -> Comparer | CustomComparer:
+def comparer_of(column: Column, settings: LinkSettings) -> Comparer | CustomComparer:
+    """What compares pairs in this field."""
     if column.name in settings.custom:
         return CustomComparer(column, settings.custom[column.name])
     nicknames = settings.nicknames

@@ -7,11 +7,12 @@ evidence: all its numbers are 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from lookalike.linkage.compare.custom import CustomComparer
 from lookalike.linkage.compare.levels import Comparer, measure_records
 from lookalike.linkage.compare.swapped_names import insert_exchanged
 from lookalike.linkage.compare.texts import FEATURES, TextComparer
@@ -19,6 +20,7 @@ from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import Texts
 from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
 
+AnyComparer = Comparer | CustomComparer
 MOST_CODES = 2.0
 """The rarity of shared codes is limited to that of two codes that occur in one record only."""
 CONFLICTS = "conflicting numbers"
@@ -245,11 +247,16 @@ class Evidence:
         names = [one.what for one in self.features]
         return measured[:, names.index(WHOLE + what if WHOLE + what in names else what)]
 
-    def levels_of(self, left: Int32, right: Int32, each: Mapper = map) -> Int8:
-        """The levels of pairs that are not candidates: int8[pairs, fields]; 0 where `measure` needs none."""
+    def levels_of(
+        self, left: Int32, right: Int32, comparer: Callable[[Column], AnyComparer] = Comparer, each: Mapper = map
+    ) -> Int8:
+        """The levels of pairs that are not candidates: int8[pairs, fields]; 0 where `measure` needs none.
+
+        Candidates must have been compared by the same `comparer`, so that the levels have the same numbers.
+        """
         levels = np.zeros((len(self.columns), len(left)), np.int8)
         for place, column in enumerate(self.columns):
             if column.kind not in ("text", "number"):
-                Comparer(column).compare(left, right, each, levels[place])
+                comparer(column).compare(left, right, each, levels[place])
         insert_exchanged(self.columns, [(left, right)], [levels], each, known=self._exchanged)
         return levels.T

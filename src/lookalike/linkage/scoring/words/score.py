@@ -14,13 +14,13 @@ from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.spec import RECORD
 from lookalike.linkage.partners import CLUSTERED, Texts, chance_pairs
 from lookalike.linkage.scoring.logistic import score_rows
-from lookalike.linkage.scoring.score import Agreement, Scores
+from lookalike.linkage.scoring.score import Agreement, Scores, comparer_of
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
 from lookalike.linkage.scoring.words.alone import REPEATED, judge_groups, stand_out
 from lookalike.linkage.scoring.words.distinct import DistinctPairs
 from lookalike.linkage.scoring.words.equal import judge_equal
-from lookalike.linkage.scoring.words.evidence import Evidence
+from lookalike.linkage.scoring.words.evidence import AnyComparer, Evidence
 from lookalike.linkage.scoring.words.left_over import add_left_over, judge_left_over
 from lookalike.linkage.scoring.words.partner_bits import partner_bits
 from lookalike.linkage.scoring.words.several import estimate_single, find_single, judge_single
@@ -88,7 +88,8 @@ def score_words(
     estimate: Estimate | None = None
     common, equal = evidence.in_common(measured), 0.0
     shares: tuple[float, ...] = ()
-    search = partial(_measure_chance, evidence, split=split or 0, each=each)
+    comparer = partial(comparer_of, settings=run.settings)
+    search = partial(_measure_chance, evidence, split=split or 0, comparer=comparer, each=each)
     if sizes[1] is None:
         judge, single = _judge_table(left, right, measured, evidence, common, records)
     else:
@@ -169,7 +170,13 @@ def _judged_scores(
 
 
 def _measure_chance(
-    evidence: Evidence, records: Int64, texts: Texts | None = None, *, split: int, each: Mapper
+    evidence: Evidence,
+    records: Int64,
+    texts: Texts | None = None,
+    *,
+    split: int,
+    comparer: Callable[[Column], AnyComparer],
+    each: Mapper,
 ) -> tuple[Chance, Float32, Float32]:
     """The pairs within each of the two tables, their features, and those of some records compared with themselves.
 
@@ -182,7 +189,7 @@ def _measure_chance(
     some = np.unique(np.linspace(0, len(records) - 1, SELVES).astype(np.int64))
     own = records.astype(np.int32)
     ends = (own[chance.left], own[chance.right]), (own[some], own[some])
-    pairs, selves = (evidence.measure(*both, evidence.levels_of(*both, each), each) for both in ends)
+    pairs, selves = (evidence.measure(*both, evidence.levels_of(*both, comparer, each), each) for both in ends)
     return chance, pairs, selves
 
 
