@@ -35,6 +35,7 @@ from lookalike.linkage.scoring.choice import (
     words_choice,
 )
 from lookalike.linkage.scoring.cut import choose_cut, keep_cut
+from lookalike.linkage.scoring.groups import find_groups
 from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
@@ -64,6 +65,10 @@ compare."""
 BY_LEVELS_NOTHING = "levels of agreement find no match"
 MANY_COPIES = 0.2
 """If another record stands for this share of the records, entities have many records, among which none is the best."""
+SHOW_GROUPS = (
+    "most pairs that agree there differ in what tells records apart, as branches of a company do. If they are what you "
+    "look for, compare only these fields"
+)
 CONTRADICTING = "levels of agreement contradict each other"
 UNRELIABLE = (
     "the links are probably less precise than estimated. Compare only fields that tell records apart, such as names, "
@@ -139,6 +144,12 @@ def link_tables(
             pairs, agreement, plain = match_through_third(
                 columns, texts, pairs, agreement, plain, sizes.pairs, run, known, copies
             )  # fmt: skip
+
+    if known is None and (shared := find_groups(columns, pairs, agreement, plain, sizes.pairs, run)):
+        fewer = replace(given, fields=tuple(one for one in given.fields if one.name not in shared))
+        found = link_tables(left, right, replace(run, settings=fewer, work=None), labels=labels)
+        found.notes.add(f"{list_words(shared)} {'is' if len(shared) == 1 else 'are'} not compared: {SHOW_GROUPS}")
+        return found
 
     run.progress.say(f"Scored by {choice.name}: {choice.reason}.")
 
