@@ -8,6 +8,7 @@ other field (the tree that explains most of the dependence: Chow and Liu 1968), 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ AGAINST = -1.0
 """A field is evidence against a match if its weight is at most this many bits."""
 LEAST = -3.0
 """The lower bound of that evidence: at least one match in eight is assumed to differ in a field."""
+TELLING = 4.0
+"""A field tells records apart if pairs that are equal in it are at most this many times as frequent as matches."""
 SUSPECT = 3.0
 """Two fields depend on each other only if the excess of pairs exceeds this multiple of the matches among them."""
 
@@ -98,7 +101,8 @@ def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], matches: 
     (-1, 0, -1)
     """
     own = independent(levels, counts, sizes)
-    pairs = _Pairs.of(levels, counts, sizes, matches - own.logs(levels), prior)
+    telling = [float(own.own(field)[0]) <= TELLING * prior for field in range(len(sizes))]
+    pairs = _Pairs.of(levels, counts, sizes, matches - own.logs(levels), prior, telling)
     parents = _spanning_forest(pairs)
     tree = _with_parents(own, parents, pairs)
     # Once dependence is known, the matches can be recognised and removed.
@@ -139,11 +143,23 @@ class _Pairs(NamedTuple):
     """The field that is the strongest evidence against a match, and this evidence; the same for the next two fields."""
     favourable: Int64
     """The number of fields that are evidence for a match."""
+    unfavourable: Int64
+    """The number of fields that are evidence against one."""
     for_match: Bool
     """bool[patterns, fields]: which fields are."""
+    telling: Sequence[bool]
+    """Which fields tell records apart: of the pairs that are equal in one, many are matches."""
 
     @classmethod
-    def of(cls, levels: Levels, counts: Float64, sizes: tuple[int, ...], evidence: Float64, prior: float) -> _Pairs:
+    def of(
+        cls,
+        levels: Levels,
+        counts: Float64,
+        sizes: tuple[int, ...],
+        evidence: Float64,
+        prior: float,
+        telling: Sequence[bool],
+    ) -> _Pairs:
         """The pairs with this evidence, float64[patterns, fields]."""
         for_match = evidence > 0
         some = np.flatnonzero(for_match.sum(axis=1) <= 2)
@@ -153,7 +169,8 @@ class _Pairs(NamedTuple):
         sort = np.argsort(values, axis=1)
         order, values = np.take_along_axis(order, sort, axis=1), np.take_along_axis(values, sort, axis=1)
         lowest = [(order[:, rank].copy(), values[:, rank].copy()) for rank in range(order.shape[1])]
-        return cls(levels[some], counts[some], sizes, prior, lowest, for_match.sum(axis=1), for_match)
+        counted = for_match.sum(axis=1), (evidence < 0).sum(axis=1)
+        return cls(levels[some], counts[some], sizes, prior, lowest, *counted, for_match, telling)
 
     def _against(self, first: int, second: int) -> Float64:
         """The strongest evidence against a match in any other field; 0 if there is none."""
@@ -166,17 +183,34 @@ class _Pairs(NamedTuple):
         """The number of pairs by level of both fields, and how many of them may be matches.
 
         float64[levels, levels]; only pairs that have both values, and whose other fields are evidence against a match,
-        with none in favour.
+        with none in favour. Pairs that are equal in two fields which tell records apart, and differ in one other field,
+        are matches all the same: that one is wrong. They are replaced by the number that chance would produce.
         """
         # Only the strongest field counts: the other disagreements may repeat its information.
         against = self._against(first, second)
         none_in_favour = self.favourable <= self.for_match[:, [first, second]].sum(axis=1)
         counts = np.where(none_in_favour & (against <= AGAINST), self.counts, 0.0)
+        both = self.telling[first] and self.telling[second]
+        if both:
+            counts[(self.levels[:, [first, second]] == 1).all(axis=1) & (self.unfavourable <= 1)] = 0.0
         wide = self.sizes[second] + 1
         numbers = self.levels[:, first].astype(np.int64) * wide + self.levels[:, second]
         table = np.bincount(numbers, counts, minlength=(self.sizes[first] + 1) * wide)
         together = np.asarray(table.reshape(-1, wide)[1:, 1:], np.float64)
+        if both:
+            together[0, 0] = max(together[0, 0], _expect_equal(together))
         return together, float((counts * _likely(np.maximum(against, LEAST), self.prior)).sum())
+
+
+def _expect_equal(together: Float64) -> float:
+    """The number of pairs that are equal in two independent fields, judging by all other pairs.
+
+    Examples
+    --------
+    >>> _expect_equal(np.array([[500.0, 1.0], [2.0, 100.0]]))
+    0.02
+    """
+    return float(together[0, 1:].sum() * together[1:, 0].sum() / max(1.0, together[1:, 1:].sum()))
 
 
 def _information(together: Float64, doubtful: float) -> float:
