@@ -95,6 +95,39 @@ def test_large_clusters_are_scored_by_levels():
     assert found == {"name": "levels", "reason": "records are typically similar to more than 9 others"}
 
 
+def test_large_clusters_of_one_text_are_compared_in_parts(tmp_path):
+    """A single field does not show what is more than chance, but parts of its words do."""
+    rows = [{"id": str(n), "title": row["title"]} for n, row in enumerate(citations())]
+    old = la.link(rows[:-20], fields="title:text", threads=1)
+    assert old.run["model"] == {
+        "name": "levels", "reason": "title is compared in parts, since its records form clusters",
+    }  # fmt: skip
+    assert any("--review" in note for note in old.run["notes"])
+    assert old.links.column_names[4:] == [f"title, part {n}" for n in (1, 2, 3, 4)]
+    assert "title, part 4" in old.report(tmp_path / "report.html").read_text("utf-8")
+    later = la.link(rows[-20:], against=old, threads=1)
+    clusters: dict[int, list[int]] = {}
+    for row in later.clusters.to_pylist():
+        clusters.setdefault(row["cluster"], []).append(int(row["id"]))
+    # The titles of a work differ in one letter, those of two works in nearly all.
+    found = {tuple(sorted(ids)) for ids in clusters.values()}
+    titles = [row["title"] for row in rows]
+    true: dict[int, list[int]] = {}
+    for n, title in enumerate(titles):
+        first = next(k for k, other in enumerate(titles) if sum(a != b for a, b in zip(title, other)) <= 2)
+        true.setdefault(first, []).append(n)
+    assert len(true) == 12
+    assert len(found & {tuple(ids) for ids in true.values()}) >= 10
+
+
+def test_products_of_a_series_are_not_compared_in_parts():
+    """Their titles share most words, but each has a number of its own."""
+    table = pa.concat_tables(make_products(250, 250, 0.5))
+    found = la.link(table, fields="title:text", id="id", threads=1)
+    assert found.run["model"]["name"] == "words"
+    assert len(found.links) < 200
+
+
 def test_a_later_run_keeps_the_model(products):
     left, right = products
     old = la.link(left, right.slice(0, 140), fields="title,price", id="id", threads=1)

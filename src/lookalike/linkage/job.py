@@ -38,7 +38,7 @@ from lookalike.report.linkage.facts import LinkReport
 from lookalike.report.linkage.page import links_page
 from lookalike.report.notebook import links_html
 from lookalike.report.page_file import check_page, write_page
-from lookalike.types import Int64
+from lookalike.types import Int64, to_arrow
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.types.parquet import read_table
@@ -298,10 +298,12 @@ def _choose_fields(
 
 
 def _report(found: Linked, left: RecordTable, right: RecordTable | None, clusters: pa.Table) -> LinkReport:
-    kept = {column.name for column in found.columns}
-    values = []
-    for one in found.settings.fields:
-        if one.name in kept:
+    fields, values = {one.name: one for one in found.settings.fields}, []
+    for column in found.columns:
+        one = fields.get(column.name)
+        if one is None:  # a part of a text
+            values.append(pc.take(column.values, to_arrow(column.codes, column.codes >= 0)))
+        else:
             sides = [left.table.column(one.left)] + ([right.table.column(one.right)] if right else [])
             values.append(join_column([chunk for side in sides for chunk in side.chunks]))
     names = [left.name] + ([right.name] if right else [])

@@ -15,9 +15,10 @@ from lookalike.linkage.blocking.copies import Copies, find_copies, many_copies
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs, word_budget
 from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.fields.divide import divide_text
 from lookalike.linkage.fields.reader import FieldReader
 from lookalike.linkage.fields.row_numbers import find_row_numbers, is_unique
-from lookalike.linkage.linked import Linked, TableSizes
+from lookalike.linkage.linked import Linked, TableSizes, first_records
 from lookalike.linkage.measured import measure_by_labels, note_doubt
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
@@ -52,7 +53,7 @@ from lookalike.linkage.scoring.score import (
 from lookalike.linkage.scoring.third_records import match_through_third
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.weights import Weights
-from lookalike.linkage.scoring.words.score import DOUBTFUL, LARGE_CLUSTER, score_words
+from lookalike.linkage.scoring.words.score import DOUBTFUL, LARGE_CLUSTER, are_series, score_words
 from lookalike.linkage.scoring.words.weights import CLEAR, WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types.wording import count, list_words
@@ -69,6 +70,10 @@ SHOW_GROUPS = (
     "most pairs that agree there differ in what tells records apart, as branches of a company do. If they are what you "
     "look for, compare only these fields"
 )
+COMPARED_IN_PARTS = (
+    "by a single text, records that share most of their words look the same even if they are not, like products with "
+    "the same description: check some links (--review), or compare further fields"
+)
 CONTRADICTING = "levels of agreement contradict each other"
 UNRELIABLE = (
     "the links are probably less precise than estimated. Compare only fields that tell records apart, such as names, "
@@ -84,11 +89,13 @@ def link_tables(
     random_pairs: int = RANDOM_PAIRS,
     known: Model | None = None,
     labels: Labels | None = None,
+    divided: bool = False,
 ) -> Linked:
     """Link the records of two tables, or of one.
 
     Agreement by chance is measured on `random_pairs`. With the model of a finished run (`known`), nothing is learned.
-    Labelled pairs refine weights and probabilities, and are used to evaluate the links.
+    Labelled pairs refine weights and probabilities, and are used to evaluate the links. The only field can be `divided`
+    into parts of its words.
 
     Examples
     --------
@@ -105,6 +112,8 @@ def link_tables(
     given = run.settings
     with run.progress.stage("reading fields"):
         run, columns = _read_fields(left, right, run, notes, known is None)
+        divided = divided if known is None else known.divided
+        columns = divide_text(columns[0]) if divided else columns
         if known is not None:
             columns = [column for column in columns if column.name in known.names]
         validating = ValidatingField.read(left, right, run.settings, notes.add)
@@ -112,6 +121,8 @@ def link_tables(
     expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
     run.progress.say(f"Expected: up to {expected / 1e9:,.1f} GB of memory.")
     choice = choose_model(columns, right is not None, run.settings) if known is None else known_choice(known)
+    if divided and known is None:
+        choice = ModelChoice("levels", f"{given.fields[0].name} is compared in parts, since its records form clusters")
     columns, choice, copies = _set_copies_apart(columns, sizes, choice, known)
     searched = choice.name if known is None else known.searched
     words = sizes.pairs > 0 and searched == "words"
@@ -145,7 +156,12 @@ def link_tables(
                 columns, texts, pairs, agreement, plain, sizes.pairs, run, known, copies
             )  # fmt: skip
 
-    if known is None and (shared := find_groups(columns, pairs, agreement, plain, sizes.pairs, run)):
+    if known is None and choice.reason.endswith(BY_LEVELS_NOTHING) and len(columns) == 1 and right is None:
+        found = link_tables(left, None, replace(run, settings=given, work=None), labels=labels, divided=True)
+        if _forms_clusters(found, plain, run):
+            found.notes.add(COMPARED_IN_PARTS)
+            return found
+    if known is None and not divided and (shared := find_groups(columns, pairs, agreement, plain, sizes.pairs, run)):
         fewer = replace(given, fields=tuple(one for one in given.fields if one.name not in shared))
         found = link_tables(left, right, replace(run, settings=fewer, work=None), labels=labels)
         found.notes.add(f"{list_words(shared)} {'is' if len(shared) == 1 else 'are'} not compared: {SHOW_GROUPS}")
@@ -165,7 +181,7 @@ def link_tables(
             made = _decide(
                 columns, sizes, pairs, agreement, scores, choice, validating, drawn, run.settings, notes, known, copies
             )  # fmt: skip
-            return replace(made, searched=searched)
+            return replace(made, searched=searched, divided=divided)
 
     found = attempt(labels, notes)
     if known is None and (found.is_contradictory or found.is_often_contradictory):
@@ -190,6 +206,18 @@ def _link_again(
     what = f"words are compared instead of the levels of {own}" if own else "names and addresses are compared as texts"
     found.notes.add(f"{reason}, so {what}")
     return found
+
+
+def _forms_clusters(found: Linked, by_words: Scores, run: Run[LinkSettings]) -> bool:
+    """Whether the matches of a divided text are those of large clusters, but not of products of a series."""
+    if not isinstance(found.scoring, Weights) or found.probability is None:
+        return False
+    assert isinstance(by_words.scoring, WordWeights)
+    evidence, ends = by_words.scoring.evidence, (found.candidates.left, found.candidates.right)
+    conflicts = evidence.conflicts(evidence.measure(*ends, found.levels[:, :1], run.workers.map))
+    clusters = first_records(found)
+    sizes = np.where(clusters < 0, 1, np.bincount(clusters[clusters >= 0], minlength=len(clusters))[clusters])
+    return float(np.median(sizes)) > LARGE_CLUSTER and not are_series(found.probability >= CLEAR, conflicts)
 
 
 def _set_copies_apart(

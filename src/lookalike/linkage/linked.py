@@ -134,6 +134,8 @@ class Linked:
     """How well links agree with labels."""
     searched: str = "levels"
     """How candidates were searched (`Model.searched`)."""
+    divided: bool = False
+    """Whether the only field was divided into parts of its words."""
 
     def model(self) -> Model:
         """The model that this run has learned, for a later one."""
@@ -142,6 +144,7 @@ class Linked:
             tuple(column.name for column in columns), tuple(column.kind for column in columns),
             tuple(self.level_names), self.exchanged, keep_scoring(self.scoring, columns),
             self.cut, self.cut_reason, self.assignment, self.calibration, self.searched,
+            self.divided,
         )  # fmt: skip
 
     def parts_of(self, places: Int64) -> tuple[Float64, Float64]:

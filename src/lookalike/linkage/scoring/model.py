@@ -61,6 +61,9 @@ class Model:
     searched: str = "levels"
     """How candidates were searched, as for scoring by `words` or by `levels`. A run may score them in the other way."""
 
+    divided: bool = False
+    """Whether the only field was divided into parts of its words (`divide_text`)."""
+
     def check(self, columns: Sequence[Column], level_names: Sequence[tuple[str, ...]]) -> None:
         """Refuse fields other than those that the model was learned from."""
         missing = [name for name in self.names if name not in {column.name for column in columns}]
@@ -83,6 +86,7 @@ class Model:
             "cut": {"score": self.cut if math.isfinite(self.cut) else None, "why": self.cut_reason},
             "assignment": self.assignment,
             "searched": self.searched,
+            "divided": self.divided,
             "calibration": None if self.calibration is None else list(self.calibration),
         }
 
@@ -101,6 +105,7 @@ class Model:
             saved["assignment"],
             None if calibration is None else Calibration(*calibration),
             saved.get("searched", "words" if saved["scoring"]["kind"] == "words" else "levels"),
+            saved.get("divided", False),
         )
 
 

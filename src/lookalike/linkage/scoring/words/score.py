@@ -261,8 +261,13 @@ def form_large_clusters(match: Bool, left: Int32, right: Int32, conflicts: Float
     number = np.bincount(np.concatenate([left[match], right[match]]), minlength=records)
     if float(np.median(number)) <= LARGE_CLUSTER:
         return False
+    return not are_series(match, conflicts)
+
+
+def are_series(match: Bool, conflicts: Float32) -> bool:
+    """Whether the matches conflict in their numbers nearly as often as other pairs do, like products of a series."""
     mine, others = (conflicts[some & ~np.isnan(conflicts)] for some in (match, ~match))
-    return not len(mine) or not len(others) or float(mine.mean()) < LIKE_OTHERS * float(others.mean())
+    return bool(len(mine) and len(others) and float(mine.mean()) >= LIKE_OTHERS * float(others.mean()))
 
 
 def _notes(expected: float, learned: bool, single: str, settings: LinkSettings) -> list[str]:
