@@ -103,8 +103,8 @@ def test_large_clusters_of_one_text_are_compared_in_parts(tmp_path):
         "name": "levels", "reason": "title is compared in parts, since its records form clusters",
     }  # fmt: skip
     assert any("--review" in note for note in old.run["notes"])
-    assert old.links.column_names[4:] == [f"title, part {n}" for n in (1, 2, 3, 4)]
-    assert "title, part 4" in old.report(tmp_path / "report.html").read_text("utf-8")
+    assert old.links.column_names[4:] == [f"title (part {n})" for n in (1, 2, 3, 4)]
+    assert "title (part 4)" in old.report(tmp_path / "report.html").read_text("utf-8")
     later = la.link(rows[-20:], against=old, threads=1)
     clusters: dict[int, list[int]] = {}
     for row in later.clusters.to_pylist():

@@ -16,7 +16,7 @@ text = st.lists(word, min_size=1, max_size=8).map(" ".join)
 def test_each_word_is_in_one_part_and_always_in_the_same(texts, data):
     codes = data.draw(st.lists(st.integers(-1, len(texts) - 1), max_size=9))
     parts = divide_text(Column("title", "text", np.array(codes, np.int32), strings_to_arrow(texts)))
-    assert [part.name for part in parts] == [f"title, part {n}" for n in (1, 2, 3, 4)]
+    assert [part.name for part in parts] == [f"title (part {n})" for n in (1, 2, 3, 4)]
     of: dict[str, set[int]] = {}
     for record, code in enumerate(codes):
         found = []

@@ -30,7 +30,7 @@ def divide_text(column: Column, parts: int = PARTS) -> list[Column]:
     >>> texts = strings_to_arrow(["red lamp", "red lamps"])
     >>> found = divide_text(Column("title", "text", np.array([0, 1, -1], np.int32), texts), 2)
     >>> [(one.name, one.values.to_pylist(), one.codes.tolist()) for one in found]
-    [('title, part 1', ['lamp', 'lamps'], [0, 1, -1]), ('title, part 2', ['red'], [0, 0, -1])]
+    [('title (part 1)', ['lamp', 'lamps'], [0, 1, -1]), ('title (part 2)', ['red'], [0, 0, -1])]
     """
     lists = pc.split_pattern(column.values, " ")
     words, starts = lists.flatten(), to_numpy(lists.offsets).astype(np.int64)
@@ -47,4 +47,4 @@ def _part(column: Column, number: int, words: pa.Array, starts: Int64, own: Int6
     texts = pc.binary_join(pa.LargeListArray.from_arrays(to_arrow(ends), chosen), text_scalar(" "))
     encoded = pc.dictionary_encode(pc.if_else(pc.equal(texts, ""), text_scalar(None), texts))
     numbers = np.append(to_numpy(pc.fill_null(encoded.indices, -1)).astype(np.int32), np.int32(-1))
-    return Column(f"{column.name}, part {number + 1}", "text", numbers[column.codes], encoded.dictionary)
+    return Column(f"{column.name} (part {number + 1})", "text", numbers[column.codes], encoded.dictionary)
