@@ -39,7 +39,7 @@ LOST = 0.5
 GROWN = 2.5
 """New weights are rejected if the number of matches grows by more than this factor: they fit partners by chance."""
 GROWN_UNCLEAR = 1.5
-"""The same if the weights were learned from too few clear matches."""
+"""The same if there are too few clear matches, before and after."""
 GROWN_ALONE = 1.8
 """The same for one table, where chance is known less precisely."""
 LEARNED = 0.15
@@ -220,8 +220,10 @@ def learn_weights(
     weights, start, kept = np.array([one.start for one in features]), 0.0, None
     for turn in range(ROUNDS + 1):
         mutual, likely = judge(score_rows(measured, weights, start), weights, start)
-        if kept is not None and _has_lost_its_way(kept.likely, likely, grown if _is_clear(kept.likely) else unclear):
-            break
+        if kept is not None:
+            clear = _is_clear(kept.likely) or _is_clear(likely)
+            if _has_lost_its_way(kept.likely, likely, grown if clear else unclear):
+                break
         kept = Learned(weights, start, mutual, likely, turn > 0)
         if turn == ROUNDS or likely.sum() < fewest:
             break
