@@ -67,14 +67,14 @@ def _score_words(
         )
     made = WordWeights(
         evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows, single=single,
-        doubts=known.doubts, equal=known.equal, left_over=known.left_over,
+        doubts=known.doubts, equal=known.equal, left_over=known.left_over, leads=known.leads,
     )  # fmt: skip
     own = DistinctPairs.find(columns, pairs.left, pairs.right, split)
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)[own.where]
     score = score_rows(measured, known.weights, known.prior_bits)
     ends, common, records = (own.left, own.right), evidence.in_common(measured), len(own.kept)
     left_over = known.left_over if single == "both" else ()
-    score += partner_bits(*ends, score, records, single, common, own.take(columns), known.equal, left_over)
+    score += partner_bits(*ends, score, records, single, common, own.take(columns), known.equal, left_over, known.leads)
     score = score[own.back]
     with np.errstate(over="ignore"):
         return Scores(made, score, 1 / (1 + np.exp2(-score)))

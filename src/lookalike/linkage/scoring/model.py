@@ -17,6 +17,7 @@ from lookalike.linkage.scoring.calibration import Calibration
 from lookalike.linkage.scoring.dependence import Tree
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.weights import Weights, WeightsRow
+from lookalike.linkage.scoring.words.leads import NO_LEADS, ChanceLeads
 from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.types import Float64
 from lookalike.types.frozen import frozen
@@ -40,6 +41,8 @@ class KnownWords(NamedTuple):
     """The least probabilities of pairs of equal records (`WordWeights.equal`)."""
     left_over: tuple[tuple[float, float], ...] = ()
     """The scales of the scores of records that are left (`WordWeights.left_over`)."""
+    leads: ChanceLeads = NO_LEADS
+    """The leads of partners by chance (`WordWeights.leads`)."""
 
 
 @frozen
@@ -116,7 +119,7 @@ def keep_scoring(scoring: Weights | Points | WordWeights, columns: Sequence[Colu
     features = [(columns[one.field].name, one.what) for one in scoring.features]
     return KnownWords(
         features, scoring.weights, scoring.prior_bits, scoring.expected, scoring.learned, scoring.rows, scoring.single,
-        scoring.doubts, scoring.equal, scoring.left_over,
+        scoring.doubts, scoring.equal, scoring.left_over, scoring.leads,
     )  # fmt: skip
 
 
@@ -155,6 +158,7 @@ def _read_scoring(saved: dict[str, Any]) -> Weights | Points | KnownWords:
             tuple((factor, shift) for factor, shift in saved.get("doubts", ())),
             tuple(saved.get("equal", ())),
             tuple((factor, shift) for factor, shift in saved.get("left_over", ())),
+            ChanceLeads(*map(tuple, saved.get("leads", ()))),
         )
     others = Tree(tuple(saved["parents"]), tuple(np.array(table, np.float64) for table in saved["others"]))
     matches = tuple(np.array(table, np.float64) for table in saved["matches"])

@@ -14,6 +14,7 @@ from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.words.distinct import DistinctPairs
+from lookalike.linkage.scoring.words.leads import ChanceLeads
 from lookalike.linkage.scoring.words.partner_bits import LEAST_DOUBT, partner_bits
 from lookalike.linkage.scoring.words.weights import LN2, WordWeights, bounds_of, probability_of
 from lookalike.linkage.settings import LinkSettings
@@ -88,20 +89,23 @@ def _refine_words(
     distinct = measured[own.where]
     common, columns = made.evidence.in_common(distinct), own.take(made.evidence.columns)
 
-    def score_pairs(weights: Float64, prior: float) -> tuple[Float64, Float64]:
+    def score_pairs(weights: Float64, prior: float, leads: ChanceLeads) -> tuple[Float64, Float64]:
         score = score_rows(distinct, weights, prior)
         bits = partner_bits(
-            own.left, own.right, score, len(own.kept), made.single, common, columns, made.equal, made.left_over
+            own.left, own.right, score, len(own.kept), made.single, common, columns, made.equal, made.left_over, leads
         )
         return score[own.back], bits[own.back]
 
-    score, bits = score_pairs(weights, prior)
+    score, bits = score_pairs(weights, prior, made.leads)
     # A better partner costs a pair a fixed number of bits, so such pairs say nothing about the scale of scores. A match
     # among them that represents many pairs would make all scores look meaningless.
     judged = bits[some] > -LEAST_DOUBT
     factor, shift = calibrate((score + bits)[some][judged], match[judged], weight[judged])
-    moved = replace(made, weights=factor * weights, prior_bits=factor * prior + shift, doubts=())
-    score, bits = score_pairs(moved.weights, moved.prior_bits)
+    moved = replace(
+        made, weights=factor * weights, prior_bits=factor * prior + shift, doubts=(),
+        leads=made.leads.rescale(factor, shift),
+    )  # fmt: skip
+    score, bits = score_pairs(moved.weights, moved.prior_bits, moved.leads)
     score += bits
     probability = probability_of(score)
     expected = float(probability[bits > -LEAST_DOUBT].sum())

@@ -26,9 +26,14 @@ def learn(before, now):
 @pytest.mark.parametrize(
     ("before", "now", "learned"),
     [
-        (0.3, 0.4, True), (0.3, 0.49, False), (0.3, 0.7, True), (0.3, 0.8, False), (0.5, 0.9, True), (0.9, 0.3, False),
+        (0.3, 0.4, True),
+        (0.3, 0.49, False),
+        (0.3, 0.7, True),
+        (0.3, 0.8, False),
+        (0.5, 0.9, True),
+        (0.9, 0.3, False),
         (0.1, 0.1, False),
-    ],  # fmt: skip
+    ],
 )
 def test_weights_from_doubtful_pairs_must_not_find_many_more(before, now, learned):
     assert learn(before, now) == learned

@@ -9,9 +9,10 @@ import numpy as np
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.scoring.words.alike import alike_bits, are_alike
 from lookalike.linkage.scoring.words.alone import stand_out
-from lookalike.linkage.scoring.words.best_partners import Best
+from lookalike.linkage.scoring.words.best_partners import Best, Partners
 from lookalike.linkage.scoring.words.equal import are_equal, least_likely
 from lookalike.linkage.scoring.words.groups import stand_out_in_groups
+from lookalike.linkage.scoring.words.leads import NO_LEADS, ChanceLeads
 from lookalike.linkage.scoring.words.left_over import add_left_over
 from lookalike.linkage.scoring.words.weights import LIKELY, probability_of
 from lookalike.types import Float64, Int32
@@ -32,10 +33,12 @@ def partner_bits(
     columns: Sequence[Column] = (),
     equal: Sequence[float] = (),
     left_over: Sequence[tuple[float, float]] = (),
+    leads: ChanceLeads = NO_LEADS,
 ) -> Float64:
-    """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has (unless one table).
+    """The (negative) bits of a pair if one of its records has a better partner, or the bits of its lead.
 
-    `single` says which records have at most one match (`WordWeights.single`). With several matches per record
+    `single` says which records have at most one match (`WordWeights.single`). If those of `both` tables have, best
+    partners gain or lose bits for their lead, according to `leads` by chance. With several matches per record
     (`none`), a pair loses its distance to the best score of either record, and `SECOND_CHOICE` for each of the two
     records that has a better partner: matches of the same record have similar scores. In one table (`alone`), a pair
     gains or loses its lead; in one table of `groups`, the lead of its group, if the pair is within one. There, it
@@ -62,7 +65,7 @@ def partner_bits(
         if columns and (same := are_equal(columns, left, right)).any():
             least[same] = probability_of((score + bits)[same]).mean()
     else:
-        bits = _bits_between(left, right, score, records, single)
+        bits = _bits_between(left, right, score, records, single, leads)
         least = least_likely(columns, left, right, equal)
     some = least > 0
     usual = np.clip(least[some], *LIKELY)
@@ -80,7 +83,7 @@ def _bits_alone(left: Int32, right: Int32, score: Float64, records: int, single:
     return bits
 
 
-def _bits_between(left: Int32, right: Int32, score: Float64, records: int, single: str) -> Float64:
+def _bits_between(left: Int32, right: Int32, score: Float64, records: int, single: str, leads: ChanceLeads) -> Float64:
     """The bits of the pairs between two tables; see `partner_bits`."""
     best = Best.find(left, right, score, records)
     if single == "none":
@@ -90,4 +93,7 @@ def _bits_between(left: Int32, right: Int32, score: Float64, records: int, singl
     ends = {"left": [(left, right)], "right": [(right, left)], "both": [(left, right), (right, left)]}[single]
     chosen = np.all([best.partner[own] == other for own, other in ends], axis=0)
     rival = np.max([best.score[own] for own, _ in ends], axis=0)
-    return np.where(chosen, 0.0, -np.maximum(rival, 0.0) - LEAST_DOUBT)
+    bits = np.where(chosen, 0.0, -np.maximum(rival, 0.0) - LEAST_DOUBT)
+    if single == "both":
+        bits[chosen] = leads.bits(*Partners.find(left, right, score, records)[1])
+    return bits

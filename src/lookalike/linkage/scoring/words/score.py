@@ -18,9 +18,11 @@ from lookalike.linkage.scoring.score import Agreement, Scores, comparer_of
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
 from lookalike.linkage.scoring.words.alone import REPEATED, judge_groups, stand_out
+from lookalike.linkage.scoring.words.best_partners import Partners, second_leads
 from lookalike.linkage.scoring.words.distinct import DistinctPairs
 from lookalike.linkage.scoring.words.equal import judge_equal
 from lookalike.linkage.scoring.words.evidence import AnyComparer, Evidence
+from lookalike.linkage.scoring.words.leads import ChanceLeads
 from lookalike.linkage.scoring.words.left_over import add_left_over, judge_left_over
 from lookalike.linkage.scoring.words.partner_bits import partner_bits
 from lookalike.linkage.scoring.words.several import estimate_single, find_single, judge_single
@@ -88,6 +90,7 @@ def score_words(
     estimate: Estimate | None = None
     common, equal = evidence.in_common(measured), 0.0
     shares: tuple[float, ...] = ()
+    within: tuple[Chance, Float32, Float32] | None = None
     comparer = partial(comparer_of, settings=run.settings)
     search = partial(_measure_chance, evidence, split=split or 0, comparer=comparer, each=each)
     if sizes[1] is None:
@@ -118,7 +121,9 @@ def score_words(
         evidence, factor * weights, factor * start + shift, max(equal, float(best.sum())), learned, tuple(notes),
         single=single, doubts=tuple(scale_scores(score[mutual], one) for one in others), equal=shares,
     )  # fmt: skip
-    bits = partner_bits(left, right, score, records, single, common, own.take(columns), shares)
+    if within is not None and single == "both":
+        made = replace(made, leads=_leads_by_chance(left, right, score, *within[:2], made))
+    bits = partner_bits(left, right, score, records, single, common, own.take(columns), shares, leads=made.leads)
     if split is not None and single == "both":
         made = replace(made, left_over=judge_left_over(
             left, right, score, bits, own.sizes(split), lambda some: search(own.kept[some]), made.weights,
@@ -129,6 +134,18 @@ def score_words(
     probability = probability_of(score)
     made = replace(made, rows=tuple(_rows(made, every, agreement, probability)))
     return Scores(made, score, probability)
+
+
+def _leads_by_chance(
+    left: Int32, right: Int32, score: Float64, chance: Chance, inside: Float32, made: WordWeights
+) -> ChanceLeads:
+    """The leads of best partners by chance between two tables; `inside` are the features of the pairs within them."""
+    inner, leads = (
+        score_rows(inside, made.weights, made.prior_bits),
+        second_leads(left, right, score, sum(chance.sizes)),
+    )
+    between = Partners.find(left, right, score, sum(chance.sizes))[1]
+    return ChanceLeads.fit(chance.within(inner, leads), between.next)
 
 
 def _judge_table(

@@ -23,6 +23,7 @@ from lookalike.linkage.scoring.words.alone import judge_alone, judge_groups
 from lookalike.linkage.scoring.words.best_partners import Partners, second_leads
 from lookalike.linkage.scoring.words.chance import judge_partners
 from lookalike.linkage.scoring.words.evidence import Evidence, Feature
+from lookalike.linkage.scoring.words.leads import NO_LEADS, ChanceLeads
 from lookalike.linkage.scoring.words.within import Chance, rescale
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
 
@@ -88,6 +89,8 @@ class WordWeights:
     left_over: tuple[tuple[float, float], ...] = ()
     """Between two tables, factors and shifts that convert the scores of best partners among the records that are left
     once those with a clear match are set aside, once or more (`left_over.judge_left_over`)."""
+    leads: ChanceLeads = NO_LEADS
+    """Between two tables of which both have at most one match per record, the leads of partners by chance."""
 
     @property
     def features(self) -> list[Feature]:
