@@ -146,8 +146,7 @@ def link_tables(
             plain, choice = _score(columns, texts, pairs, agreement, sizes, run, choice, labels)
         else:
             known.check(columns, agreement.level_names)
-            split = None if sizes.right is None else sizes.left
-            plain = apply_model(known, columns, texts, pairs, agreement, run, split)
+            plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.split)
         nothing = known is None and sizes.pairs > 0 and _found_nothing(plain)
         if nothing and (other := as_texts(given, columns, BY_LEVELS_NOTHING, own=True)) is not None:
             return _link_again(left, right, run, other, labels, BY_LEVELS_NOTHING)
@@ -161,7 +160,11 @@ def link_tables(
         if _forms_clusters(found, plain, run):
             found.notes.add(COMPARED_IN_PARTS)
             return found
-    if known is None and not divided and (shared := find_groups(columns, pairs, agreement, plain, sizes.pairs, run)):
+    if (
+        known is None
+        and not divided
+        and (shared := find_groups(columns, pairs, agreement, plain, sizes.pairs, run, sizes.split))
+    ):
         fewer = replace(given, fields=tuple(one for one in given.fields if one.name not in shared))
         found = link_tables(left, right, replace(run, settings=fewer, work=None), labels=labels)
         found.notes.add(f"{list_words(shared)} {'is' if len(shared) == 1 else 'are'} not compared: {SHOW_GROUPS}")
@@ -174,9 +177,9 @@ def link_tables(
         with run.progress.stage("scoring"):
             scores = plain
             if some is not None and known is None and not isinstance(plain.scoring, WordWeights):
-                scores = score_pairs(columns, pairs, agreement, sizes.pairs, run, some)
+                scores = score_pairs(columns, pairs, agreement, sizes.pairs, run, some, split=sizes.split)
             if some is not None:
-                scores = refine_scores(scores, pairs, agreement, some, run, None if right is None else len(left))
+                scores = refine_scores(scores, pairs, agreement, some, run, sizes.split)
         with run.progress.stage("deciding"):
             made = _decide(
                 columns, sizes, pairs, agreement, scores, choice, validating, drawn, run.settings, notes, known, copies
@@ -259,7 +262,7 @@ def _score(
     Levels distinguish records that form large clusters, and words those of which levels match none.
     """
     given = columns, texts, pairs, agreement, (sizes.left, sizes.right), run
-    by_levels = cache(lambda: score_pairs(columns, pairs, agreement, sizes.pairs, run))
+    by_levels = cache(lambda: score_pairs(columns, pairs, agreement, sizes.pairs, run, split=sizes.split))
     labelled = labels is not None and show_matches(labels, labels.places(pairs.left, pairs.right))
     if choice.name == "words" and sizes.pairs:
         if (found := score_words(*given, by_levels, labelled=labelled)) is not None:

@@ -48,6 +48,11 @@ class TableSizes(NamedTuple):
         return self.left * (self.left - 1) // 2 if self.right is None else self.left * self.right
 
     @property
+    def split(self) -> int | None:
+        """The number of the first record of the right table; None if there is none."""
+        return None if self.right is None else self.left
+
+    @property
     def records(self) -> int:
         """The number of all records."""
         return self.left + (self.right or 0)

@@ -15,13 +15,16 @@ from lookalike.linkage.fields.dates import ORDERS, REAL, find_order, iso_dates
 from lookalike.linkage.fields.letters import UNSPACED, space_characters
 from lookalike.linkage.fields.normalise import STREET_WORDS, can_be_numbered, strip_texts, write_strings
 from lookalike.linkage.fields.numbers import are_ranges, find_units
+from lookalike.types import Int32, to_arrow
 from lookalike.types import compute as pc
-from lookalike.types import to_arrow
 
 SAMPLE = 20_000
 """Distinct values examined, evenly spread over the column."""
 MOST = 0.8
 """The share of values that must fit a pattern; the others are treated as typing errors."""
+
+NEARLY = 0.9
+"""The share of records whose name must be (nearly) their own, so that it can be compared by its letters alone."""
 
 HINTS = {
     "phone": "phone telephone tel telefon mobile cell cellphone fax handy",
@@ -44,6 +47,9 @@ LABELS = frozenset(
 _EMAIL = r"^[^@\s]+@[^@\s]+$"
 _PHONE = r"^(?:\+\s*)?[\d\s()./-]{6,24}(?:\s*(?:x|ext\.?)\s*\d+)?$"
 _PHONE_MARKS = r"^\+|^\(|\d[-. )/]+\d"
+_DECIMAL = r"^[-+]?(?:0|[1-9]\d*)\.\d+$"
+"""A number with a point, such as a latitude; 7 digits of a phone number can look the same."""
+_LOCAL_PHONE = r"^\d{3}\.\d{4}$"
 _DIGITS = r"^\d+(?:\.0+)?$"
 _NUMBER = r"^\(?[-+]?\s?[$€£¥]?\s?[-+]?\d[\d,.']*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?$|^\d{1,3}(?::[0-5]\d){1,2}$"
 """Also 3:45, a duration."""
@@ -71,6 +77,21 @@ def has_phrases(values: pa.Array) -> bool:
     (False, True)
     """
     return _share(values, _PHRASE) >= 0.5
+
+
+def names_records(codes: Int32, most: int) -> bool:
+    """Whether nearly every value belongs to at most this many records, as the name of a place does, but no surname.
+
+    `codes` are the numbers of the values of all records, -1 for none.
+
+    Examples
+    --------
+    >>> names_records(np.array([0, 1, 2, -1]), 1), names_records(np.array([0, 0, 1, 1]), 1)
+    (True, False)
+    """
+    known = codes[codes >= 0]
+    shared = np.bincount(known)[known]
+    return bool(len(known)) and float((shared <= most).mean()) >= NEARLY
 
 
 def _share(values: pa.Array, pattern: str) -> float:
@@ -148,7 +169,8 @@ def _as_dates(values: pa.Array, hints: set[str]) -> str:
 def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
     """Recognise phones, numbers and numeric codes."""
     share = _share(values, _PHONE)
-    if share >= MOST:
+    decimal = "phone" not in hints and _share(values, _DECIMAL) >= MOST and _share(values, _LOCAL_PHONE) < MOST
+    if share >= MOST and not decimal:
         digits = _share(pc.replace_substring_regex(values, r"\D", ""), r"^\d{7,15}$")
         marked = _share(values, _PHONE_MARKS) >= 0.5 and not are_ranges(values, MOST)
         if digits >= MOST and ("phone" in hints or marked):

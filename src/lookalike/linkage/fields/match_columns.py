@@ -21,6 +21,8 @@ SAMPLE = 5_000
 """Distinct values of a column that are compared with those of others."""
 COMMON = 0.2
 """The share of the words (or values) of the smaller column that two columns must have in common."""
+FEWEST = 3
+"""Two columns must have so many words or values in common: any two columns of yes and no share both."""
 CHARACTER = re.compile("[\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 """A character that is a word of its own, as in `fields.letters`."""
 WORDY = ("text", "person", "address")
@@ -134,7 +136,7 @@ def _by_values(left: list[Summary], right: list[Summary]) -> list[tuple[Summary,
     # All words of a short column may occur in a long one, so columns of similar size are matched first.
     for share, one, other in sorted(shares, key=lambda row: -_likeness(row[1], row[2])):
         taken = any(one is first or other is second for first, second, _ in found)
-        if share >= COMMON and not taken:
+        if share >= COMMON and len(one.parts & other.parts) >= FEWEST and not taken:
             found.append((one, other, share))
     return found
 

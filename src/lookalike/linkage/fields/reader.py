@@ -16,7 +16,14 @@ import pyarrow as pa
 from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.dates import ORDERS
-from lookalike.linkage.fields.kinds import SAMPLE, ValueSample, has_phrases, recognise_sample, take_sample
+from lookalike.linkage.fields.kinds import (
+    SAMPLE,
+    ValueSample,
+    has_phrases,
+    names_records,
+    recognise_sample,
+    take_sample,
+)
 from lookalike.linkage.fields.normalise import (
     CONVENTIONAL,
     can_be_numbered,
@@ -219,14 +226,21 @@ class FieldReader:
         """If one field alone tells records apart, and seems to hold names, it is compared as a text.
 
         Levels of agreement need several such fields; a list of products, places or labels may have only one. A surname
-        next to a given name and a town is not such a list: it is a single word.
+        next to a given name and a town is not such a list: it is a single word that several people have. Numbers, such
+        as coordinates, are compared by how near they are, which needs no levels.
         """
-        telling = [place for place, sides in enumerate(self._encoded) if _tells_apart(sides)]
+        telling = [
+            place
+            for place, sides in enumerate(self._encoded)
+            if _tells_apart(sides) and self.fields[place].kind != "number"
+        ]
         if len(telling) != 1:
             return
-        field = self.fields[telling[0]]
-        wordy = len(self.fields) == 1 or has_phrases(
-            pa.concat_arrays([side.texts for side in self._encoded[telling[0]]])
+        field, sides = self.fields[telling[0]], self._encoded[telling[0]]
+        wordy = (
+            len(self.fields) == 1
+            or has_phrases(pa.concat_arrays([side.texts for side in sides]))
+            or all(names_records(side.codes, 1) for side in sides)
         )
         if field.kind == "person" and field.why != "as specified" and wordy:
             why = f"{field.why}, but no other field tells records apart, so they are compared by their words"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lookalike.linkage.compare.custom import TEXTS
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.fields.kinds import has_phrases
+from lookalike.linkage.fields.kinds import has_phrases, names_records
 from lookalike.linkage.fields.row_numbers import is_shared
 from lookalike.linkage.fields.spec import Field
 from lookalike.linkage.partners import is_distinct
@@ -81,11 +81,16 @@ def as_texts(given: LinkSettings, columns: Sequence[Column], why: str, own: bool
     """
     if (given.custom and not own) or given.scoring != "weights":
         return None
-    if not any(column.kind in TEXTS and has_phrases(column.values) for column in columns):
+    if not any(column.kind in TEXTS and _has_words(column) for column in columns):
         return None
     kinds = {column.name: column.kind for column in columns}
     made = replace(given, fields=tuple(_as_text(one, kinds.get(one.name, ""), why) for one in given.fields))
     return made if made.fields != given.fields and not made.custom else None
+
+
+def _has_words(column: Column) -> bool:
+    """Whether words, or trigrams of single words, say more than whole values: not for surnames, which many share."""
+    return has_phrases(column.values) or names_records(column.codes, 2)
 
 
 def _as_text(field: Field, kind: str, why: str) -> Field:

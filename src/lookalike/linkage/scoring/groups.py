@@ -36,6 +36,7 @@ def find_groups(
     scores: Scores,
     all_pairs: int,
     run: Run[LinkSettings],
+    split: int | None,
 ) -> list[str]:
     """The names of the fields that show groups, if most matches by levels are only records of a group; else none.
 
@@ -54,7 +55,7 @@ def find_groups(
     levels = np.ascontiguousarray(agreement.levels.T[telling, ::every]).T
     some = Agreement(levels, agreement.random[:, telling], names)
     drawn = replace(pairs, **{name: getattr(pairs, name)[::every].copy() for name in ("left", "right", "groups")})
-    alone = score_pairs([columns[place] for place in telling], drawn, some, all_pairs // every, run)
+    alone = score_pairs([columns[place] for place in telling], drawn, some, all_pairs // every, run, split=split)
     if alone.probability is None or not matches.any() or not (alone.probability >= MATCH).any():
         return []
     assert isinstance(alone.scoring, Weights)

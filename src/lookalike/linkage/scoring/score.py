@@ -19,6 +19,7 @@ from lookalike.linkage.compare.swapped_names import insert_exchanged, name_excha
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.calibration import Calibration
+from lookalike.linkage.scoring.chance_equal import explained_by_chance, leave_out_matches
 from lookalike.linkage.scoring.frequency import adjust_by_frequency, frequency_beyond
 from lookalike.linkage.scoring.labels import Labels, patterns_of_labels
 from lookalike.linkage.scoring.patterns import Patterns, patterns_of
@@ -152,8 +153,13 @@ def score_pairs(
     all_pairs: int,
     run: Run[LinkSettings],
     labels: Labels | None = None,
+    *,
+    split: int | None = None,
 ) -> Scores:
-    """The weight or points of each level of agreement, and the score and probability of each candidate pair."""
+    """The weight or points of each level of agreement, and the score and probability of each candidate pair.
+
+    `split` is where the right table starts; None for one table.
+    """
     sizes, each = [len(names) for names in agreement.level_names], run.workers.map
     if run.settings.scoring == "points":
         custom = run.settings.custom
@@ -171,13 +177,18 @@ def score_pairs(
     chance, chances, _ = patterns_of(random)
     if len(random) == all_pairs:  # small tables: how often levels occur is known exactly
         chances = chances * max(1, RANDOM_PAIRS // all_pairs)
+    unmatched: Int64 | Float64 = chances
+    if split is not None:
+        custom = run.settings.custom
+        explained = [1.0 if one.name in custom else explained_by_chance(one, split) for one in columns]
+        unmatched = leave_out_matches(chance, chances, explained)
     fields = [column.name for column in columns]
     known = None
     if labels is not None:
         places = labels.places(pairs.left, pairs.right)
         known = patterns_of_labels(labels, places, patterns.of_pair, len(patterns.levels))
     weights = fit_weights(
-        patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), fields, labelled=known
+        patterns.levels, patterns.counts, chance, unmatched, sizes, float(max(all_pairs, 1)), fields, labelled=known
     )  # fmt: skip
     return score_by_weights(weights, columns, pairs, agreement, each, patterns)
 

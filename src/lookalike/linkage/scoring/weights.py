@@ -159,7 +159,7 @@ def fit_weights(
     levels: Levels,
     counts: Int64,
     random: Levels,
-    random_counts: Int64,
+    random_counts: Int64 | Float64,
     sizes: Sequence[int],
     pairs: float | None = None,
     names: Sequence[str] | None = None,
@@ -227,7 +227,7 @@ def fit_weights(
 
 
 def _begin(
-    levels: Levels, counts: Int64, random: Levels, random_counts: Int64, sizes: tuple[int, ...], pairs: float
+    levels: Levels, counts: Int64, random: Levels, random_counts: Int64 | Float64, sizes: tuple[int, ...], pairs: float
 ) -> Weights:
     """Initial weights: matches agree in most fields; only their number is estimated."""
     others = independent(random, random_counts.astype(np.float64), sizes)
@@ -239,7 +239,7 @@ def _begin(
     return replace(state, expected=expected)
 
 
-def _measure_again(state: Weights, random: Levels, counts: Int64, dependent: bool) -> Tree:
+def _measure_again(state: Weights, random: Levels, counts: Int64 | Float64, dependent: bool) -> Tree:
     """How often levels occur among random pairs that are not matches, according to the current estimate."""
     if dependent:
         often = look_up(random, _logs(state.matches))
