@@ -151,8 +151,8 @@ def test_records_of_a_cluster_that_merged_with_two_others(old):
     """
     before, after = ([RECORDS[name][0] for name in RECORDS] for _ in "ba")
     names = list(RECORDS)
-    for name, old, now in (("l0", 9, 1), ("l1", old, 2), ("r0", 1, 1), ("r1", 2, 2)):
-        before[names.index(name)], after[names.index(name)] = old, now
+    for name, then, now in (("l0", 9, 1), ("l1", old, 2), ("r0", 1, 1), ("r1", 2, 2)):
+        before[names.index(name)], after[names.index(name)] = then, now
     found = make_found({("l0", "r0"): 9.0, ("l1", "r1"): 3.0})
     after = [-1 if one == "new" else one for one in after]
     rows = {row["id"]: row for row in list_changes(found, before, after).to_pylist()}
