@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -142,12 +143,16 @@ def test_changes_without_probabilities_or_candidates():
     assert {tuple(row.values())[2:] for row in none} == {("new", None, None, None, None, "no link")}
 
 
-def test_records_of_a_cluster_that_merged_with_two_others():
-    """Each is explained by a link to the cluster that it is in now, even if the other link is better."""
+@pytest.mark.parametrize("old", [9, 8])
+def test_records_of_a_cluster_that_merged_with_two_others(old):
+    """Each is explained by a link to the cluster that it is in now, even if the other link is better.
+
+    The same holds for records of two clusters.
+    """
     before, after = ([RECORDS[name][0] for name in RECORDS] for _ in "ba")
     names = list(RECORDS)
-    for name, old, now in (("l0", 9, 1), ("l1", 9, 2), ("r0", 1, 1), ("r1", 2, 2)):
-        before[names.index(name)], after[names.index(name)] = old, now
+    for name, then, now in (("l0", 9, 1), ("l1", old, 2), ("r0", 1, 1), ("r1", 2, 2)):
+        before[names.index(name)], after[names.index(name)] = then, now
     found = make_found({("l0", "r0"): 9.0, ("l1", "r1"): 3.0})
     after = [-1 if one == "new" else one for one in after]
     rows = {row["id"]: row for row in list_changes(found, before, after).to_pylist()}
@@ -155,3 +160,17 @@ def test_records_of_a_cluster_that_merged_with_two_others():
         ("merged", "r0", 0.9),
         ("merged", "r1", 0.3),
     ]
+
+
+def test_two_clusters_that_merged_with_a_third_one():
+    """Each is explained by its own link, even if that of the other one is better."""
+    before, after = (["new"] * len(RECORDS) for _ in "ba")
+    for place, name in enumerate(RECORDS):
+        if name[1:] in "012":
+            before[place], after[place] = (2, 0, 6)[int(name[1])], 2
+    found = make_found({("l1", "r0"): 5.0, ("l2", "r0"): 8.0})
+    after = [-1 if one == "new" else one for one in after]
+    rows = {row["id"]: row for row in list_changes(found, before, after).to_pylist() if row["change"] == "merged"}
+    assert {one: (row["partner"], row["probability"]) for one, row in rows.items()} == {
+        "l1": ("r0", 0.5), "r1": ("r0", 0.5), "l2": ("r0", 0.8), "r2": ("r0", 0.8),
+    }  # fmt: skip

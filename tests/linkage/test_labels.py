@@ -13,6 +13,7 @@ from tests.support.catalogues import judge_products, make_products, make_word
 import lookalike as la
 from linking import f1, make_people, pairs_of
 from lookalike.errors import UsageError
+from lookalike.linkage.read_labels import read_labels
 from lookalike.linkage.review import doubtful_share, inclusion
 from lookalike.linkage.scoring.calibration import calibrate
 from lookalike.linkage.scoring.labels import (
@@ -25,6 +26,8 @@ from lookalike.linkage.scoring.labels import (
     judge_links,
 )
 from lookalike.linkage.scoring.weights import fit_weights
+from lookalike.linkage.settings import LinkSettings
+from lookalike.linkage.tables import RecordTable
 
 FIELDS = ["name", "phone"]
 OPTIONS = {"threads": 1, "one_to_one": "no"}
@@ -277,6 +280,16 @@ def test_more_pairs_to_review_than_there_are(cli, tmp_path):
     assert done.code == 0, done.err
     assert done.json()["pairs"] < 9
     assert "to label (there are no more candidates): pairs.csv" in done.err
+
+
+def test_spaces_around_ids_are_ignored_unless_they_are_part_of_them():
+    """Otherwise the output of --review could not be read again."""
+    rows = [{"id": one, "name": "Ann Lee"} for one in (" a", "a", "b ", "c")]
+    settings = LinkSettings.parse("name", id="id")
+    table = RecordTable.of(rows, settings, "left")
+    given = [{"left": left, "right": right, "match": " 1 "} for left, right in ((" a", "b "), ("a", " c "))]
+    found = read_labels(given, table, None, print)
+    assert (found.left.tolist(), found.right.tolist(), found.match.tolist()) == ([0, 1], [2, 3], [True, True])
 
 
 def test_labels_are_in_one_file(tmp_path):

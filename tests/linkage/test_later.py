@@ -338,6 +338,8 @@ def test_impossible_later_runs_are_refused(cli, days, tmp_path):
     assert "missing --fields" in refused(2, "new.csv", "-o", "no")
     (tmp_path / "gone.txt").write_text("\n\nnobody\n")
     assert "gone.txt, line 3" in refused(3, "--against", "out", "-o", "no", "--without", "gone.txt")
+    many = ",".join(f"nobody{n}" for n in range(100))  # too long for a file name
+    assert "has the id 'nobody0'" in refused(3, "--against", "out", "-o", "no", "--without", many)
     model = tmp_path / "out/model/model.json"
     text = model.read_text()
     model.write_text(json.dumps(json.loads(text) | {"format": 99}))

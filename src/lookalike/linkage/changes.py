@@ -145,8 +145,7 @@ def _deciding_links(found: Linked, records: LaterRecords, kinds: Int64, after: I
     moves = before * (int(after.max(initial=-1)) + 1) + after
     merged = np.flatnonzero(kinds == MERGED)
     known, last = np.unique(moves[one[across]][::-1], return_index=True)
-    if len(merged):
-        best[merged] = places[across][::-1][last[np.searchsorted(known, moves[merged])]]
+    best[merged] = places[across][::-1][last[np.searchsorted(known, moves[merged])]]
     best[kinds == SPLIT] = -1
     return best
 
@@ -157,7 +156,7 @@ def _partner(found: Linked, records: LaterRecords, changed: Int64, best: Int64) 
         return np.full(len(changed), -1, np.int64)
     left, right = (ends[best].astype(np.int64) for ends in (found.candidates.left, found.candidates.right))
     before = records.before
-    own = (left == changed) | ((right != changed) & (before[left] == before[changed]))
+    own = (right != changed) & (before[left] == before[changed])
     return np.where(best < 0, -1, np.where(own, right, left))
 
 
@@ -196,8 +195,6 @@ def _reasons(
 
 def _agreements(found: Linked, places: Int64) -> list[str]:
     """How the fields of some pairs agree, in words; fields without evidence are omitted."""
-    if not len(places):
-        return []
     by_field = [found.agreements(places, number).to_pylist() for number in range(len(found.columns))]
     names = [column.name for column in found.columns]
     return [

@@ -96,11 +96,7 @@ def read_without(without: str | Path | Sequence[object]) -> list[NamedId]:
     if not isinstance(without, str | Path):
         return [NamedId(str(one), "without") for one in without]
     path = Path(without)
-    try:
-        is_file = path.is_file()
-    except OSError:  # too long for a file name
-        is_file = False
-    if is_file:
+    if names_file(without):
         lines = read_small_lines(path, "--without")
         named = [NamedId(line.strip(), f"{path}, line {number}") for number, line in enumerate(lines, 1)]
     elif isinstance(without, Path):
@@ -111,6 +107,20 @@ def read_without(without: str | Path | Sequence[object]) -> list[NamedId]:
     if not found:
         raise UsageError(f"--without {without}: names no id")
     return found
+
+
+def names_file(without: object) -> bool:
+    """Whether this is the path of a file rather than ids.
+
+    Examples
+    --------
+    >>> names_file(__file__), names_file("a1,a2"), names_file(["a1"]), names_file("a1," * 1_000)
+    (True, False, False, False)
+    """
+    try:
+        return isinstance(without, str | Path) and Path(without).is_file()
+    except OSError:  # too long for a file name
+        return False
 
 
 def _stay(tables: Sequence[RecordTable], without: Sequence[NamedId], place: str) -> list[Bool]:

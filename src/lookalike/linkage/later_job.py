@@ -20,7 +20,7 @@ from lookalike.errors import UsageError
 from lookalike.linkage.changes import changes_of, number_clusters
 from lookalike.linkage.finished import FOLDER, MODEL_FILE, Finished
 from lookalike.linkage.job import LinkResult, link_records, result_of, write_results
-from lookalike.linkage.later import SIDES, LaterRecords, NamedId, add_records, read_without
+from lookalike.linkage.later import SIDES, LaterRecords, NamedId, add_records, names_file, read_without
 from lookalike.linkage.linked import Linked, first_records
 from lookalike.linkage.memory import check_records
 from lookalike.linkage.scoring.weights import Weights
@@ -58,7 +58,7 @@ def link_later_files(
         The table that the records of one file belong to, if two tables were linked: `left` (default) or `right`.
     """
     gone = [] if without is None else read_without(without)
-    named = [str(without)] if isinstance(without, str | Path) and Path(without).is_file() else []
+    named = [str(without)] if names_file(without) else []
     paths = [str(path) for side in new for path in side]
     output = open_output(out, [*paths, str(against), *named], overwrite, resume, work_folder)
     with output as folder:

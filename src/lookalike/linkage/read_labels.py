@@ -64,14 +64,14 @@ def _texts(table: pa.Table, name: str) -> pa.Array:
     if pa.types.is_floating(values.type):  # whole numbers with gaps are read as floats
         whole = pc.all(pc.equal(pc.trunc(values), values), min_count=0).as_py()
         values = pc.cast(values, pa.int64()) if whole else values
-    return pc.utf8_trim_whitespace(pc.cast(one_array(values), pa.large_string()))
+    return pc.cast(one_array(values), pa.large_string())
 
 
 def _read_matches(values: pa.Array, place: str) -> Int64:
     """Each label as 1 or 0; -1 for no label."""
     found = np.full(len(values), -1, np.int64)
     for row, text in enumerate(values.to_pylist()):
-        plain = (text or "").lower()
+        plain = (text or "").strip().lower()
         if plain in YES or plain in NO:
             found[row] = int(plain in YES)
         elif plain:
@@ -94,9 +94,10 @@ def _read_weights(table: pa.Table, rows: Int64, place: str) -> Any:
 
 
 def _find(ids: pa.Array, table: RecordTable, side: str, rows: Int64, place: str) -> Int64:
-    """The number of each labelled record."""
+    """The number of each labelled record. Spaces around an id are ignored, unless they are part of it."""
     known = pc.cast(table.ids, pa.large_string())
-    found = to_numpy(pc.fill_null(pc.index_in(ids, value_set=known), -1)).astype(np.int64)[rows]
+    places = [pc.index_in(some, value_set=known) for some in (ids, pc.utf8_trim_whitespace(ids))]
+    found = to_numpy(pc.fill_null(pc.coalesce(*places), -1)).astype(np.int64)[rows]
     unknown = np.flatnonzero(found < 0)
     if len(unknown):
         row = int(rows[unknown[0]])

@@ -31,3 +31,14 @@ def test_each_word_is_in_one_part_and_always_in_the_same(texts, data):
         assert sorted(found) == sorted([] if code < 0 else texts[code].split(" "))
     assert all(len(numbers) == 1 for numbers in of.values())
     assert all("" not in part.values.to_pylist() for part in parts)
+    assert all(part.codes.min(initial=-1) == -1 for part in parts)
+
+
+def test_the_first_four_letters_of_a_word_decide():
+    stems = ["abcd", "bbcd", "cbcd", "dbcd", "ebcd", "fbcd"]
+    words = [stem + more for stem in stems for more in ("", *"abcdefgh")]
+    texts = strings_to_arrow([" ".join(words), *words])
+    parts = divide_text(Column("title", "text", np.zeros(1, np.int32), texts))
+    found = [[] if part.codes[0] < 0 else part.values[int(part.codes[0])].as_py().split(" ") for part in parts]
+    assert all(len(some) % 9 == 0 for some in found)  # none of the words of a stem is elsewhere
+    assert sum(map(bool, found)) > 1

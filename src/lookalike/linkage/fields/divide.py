@@ -36,7 +36,7 @@ def divide_text(column: Column, parts: int = PARTS) -> list[Column]:
     words, starts = lists.flatten(), to_numpy(lists.offsets).astype(np.int64)
     stems = pc.dictionary_encode(pc.utf8_slice_codeunits(words, 0, LETTERS))
     part_of = np.array([zlib.crc32(stem.encode()) % parts for stem in stems.dictionary.to_pylist()], np.int64)
-    own = part_of[to_numpy(stems.indices)] if len(words) else np.empty(0, np.int64)
+    own = part_of[to_numpy(stems.indices)]
     return [_part(column, number, words, starts, own) for number in range(parts)]
 
 

@@ -36,7 +36,9 @@ def find_groups(
     scores: Scores,
     all_pairs: int,
     run: Run[LinkSettings],
-    split: int | None,
+    split: int | None = None,
+    *,
+    sample: int = SAMPLE,
 ) -> list[str]:
     """The names of the fields that show groups, if most matches by levels are only records of a group; else none.
 
@@ -45,11 +47,9 @@ def find_groups(
     that of their inventor.
     """
     telling = [place for place, column in enumerate(columns) if tells_apart(column)]
-    if not isinstance(scores.scoring, Weights) or scores.probability is None:
+    if len(telling) in (0, len(columns)) or not isinstance(scores.scoring, Weights) or scores.probability is None:
         return []
-    if len(telling) in (0, len(columns)):
-        return []
-    every = max(1, len(pairs) // SAMPLE)
+    every = max(1, len(pairs) // sample)
     matches = scores.probability[::every] >= MATCH
     names = [agreement.level_names[place] for place in telling]
     levels = np.ascontiguousarray(agreement.levels.T[telling, ::every]).T

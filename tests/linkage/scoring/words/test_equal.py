@@ -69,18 +69,18 @@ SIZES = (21, 15)
 """There are as many pairs within these tables as between them: 315. So one equal pair by chance is assumed."""
 
 
-def judge(phones, confirmed, emails=0):
+def judge(phones, confirmed, emails=0, twins=("text", "phone", "email")):
     """Judge records of which the first 13 of both tables have equal titles, and fewer have equal phones and emails.
 
     The titles of those with equal phones are best partners (`confirmed`), or else conflict. The last two of the right
-    table are equal.
+    table are equal in the fields `twins`.
     """
     left, right = (ends.ravel().astype(np.int32) for ends in np.indices(SIZES))
     columns = []
     for kind, same in (("text", 13), ("phone", phones), ("email", emails)):
         codes = np.arange(sum(SIZES), dtype=np.int32)
         codes[SIZES[0] : SIZES[0] + same] = np.arange(same)
-        codes[-1] = codes[-2]
+        codes[-1] = codes[-2 if kind in twins else -1]
         columns.append(Column(kind, kind, codes, pa.array([""])))
     partners = left == right
     measured = [partners & (left < confirmed), partners & (left >= confirmed), partners, partners, partners & False]
@@ -118,9 +118,28 @@ def test_the_greatest_number_of_matches_is_that_of_one_field_or_of_all():
     assert most == pytest.approx(7)
 
 
-def test_a_field_identifies_nothing_if_there_are_no_others():
+def test_records_with_equal_phones_are_one_if_their_titles_are_equal():
+    assert judge(12, 12, twins=("text", "phone"))[0][2] == pytest.approx(11 / 12)
+    assert judge(12, 12, twins=("phone", "email"))[0][2] == 0.0
+
+
+@pytest.mark.parametrize("sizes", [SIZES, SIZES[::-1]])
+def test_equal_records_are_counted_in_both_tables(sizes):
+    """The first and the last record of each table are equal, the 13 others of the smaller table have an equal one."""
+    codes = np.arange(sum(sizes), dtype=np.int32)
+    codes[sizes[0] + 1 : sizes[0] + 14] = codes[1:14]
+    codes[[sizes[0] - 1, -1]] = codes[[0, sizes[0]]]
+    left, right = (ends.ravel().astype(np.int32) for ends in np.indices(sizes))
+    column = Column("title", "text", codes, pa.array([""]))
+    shares, _ = judge_equal([column], left, right + np.int32(sizes[0]), sizes, np.empty((315, 0), np.float32), [])
+    assert shares == pytest.approx((1 - 3 / 13, 0.0))
+
+
+@pytest.mark.parametrize("candidates", [400, 20])
+def test_a_field_identifies_nothing_if_there_are_no_others(candidates):
+    """Even if the pairs that are equal in it are the only candidates, and thus each other's best partners."""
     codes = np.append(np.arange(20), np.arange(20)).astype(np.int32)
-    left, right = (ends.ravel().astype(np.int32) for ends in np.indices((20, 20)))
+    left, right = (ends.ravel().astype(np.int32)[:: 420 // candidates] for ends in np.indices((20, 20)))
     measured, features = (left == right)[:, None].astype(np.float32), [Feature(0, "agreement", True)]
     column = Column("code", "code", codes, pa.array([""]))
     shares, _ = judge_equal([column], left, right + np.int32(20), (20, 20), measured, features)

@@ -89,9 +89,10 @@ def searched_records(matches, sizes, further=(), score=1.0):
 
     pairs = [*((n, sizes[0] + n) for n in range(matches)), *further]
     left, right = np.array(pairs, np.int32).T.copy()
-    bits = np.where(np.arange(len(pairs)) < matches, 600.0, score) - 1.0
+    plain = np.full(len(pairs), 700.0)
+    bits = np.where(np.arange(len(pairs)) < matches, 600.0, score) - plain
     try:
-        assert judge_left_over(left, right, np.ones(len(pairs)), bits, sizes, search, np.ones(1), 0.0) == ()
+        assert judge_left_over(left, right, plain, bits, sizes, search, np.ones(1), 0.0) == ()
     except SearchedError as error:
         return error.args[0]
     return None

@@ -81,7 +81,7 @@ def test_a_pair_of_a_group_counts_by_the_lead_of_the_group():
 
 
 def test_partners_that_are_left_over_are_scaled():
-    """Record 1 is more similar to the partner of record 0, but that is taken."""
-    scores = {(0, 3): 9.0, (1, 3): 8.0, (1, 4): 7.0}
-    assert score_pairs(scores, "both") == [9.0, -11.0, -11.0]
-    assert score_pairs(scores, "both", left_over=[(1.0, -1.0)]) == [9.0, -11.0, 6.0]
+    """Record 1 is more similar to the partner of record 0, but that is taken; and so is record 0 for record 4."""
+    scores = {(0, 3): 9.0, (0, 4): 7.5, (1, 3): 8.0, (1, 4): 7.0}
+    assert score_pairs(scores, "both") == [9.0, -11.5, -11.0, -11.0]
+    assert score_pairs(scores, "both", left_over=[(1.0, -1.0)]) == [9.0, -11.5, -11.0, 6.0]
