@@ -19,6 +19,7 @@ from lookalike.linkage.changes import kinds_of_change, number_clusters
 from lookalike.linkage.finished import Finished
 from lookalike.linkage.job import link_records
 from lookalike.linkage.later import read_without
+from lookalike.linkage.scoring.words.leads import MOST
 from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
@@ -100,7 +101,7 @@ def test_records_of_words_have_the_links_of_a_full_run():
     assert len(later.links) > len(old.links)
     row = later.links.to_pylist()[0]
     total = later.run["prior"] + sum(row[name]["weight"] for name in ("title", "maker", "price"))
-    assert row["score"] == pytest.approx(total)
+    assert 0 < row["score"] - total <= MOST  # the lead over other partners
 
 
 @pytest.mark.parametrize("tables", [1, 2])

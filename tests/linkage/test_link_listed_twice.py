@@ -32,7 +32,8 @@ def test_the_same_entities_are_linked_as_without_the_copies(share, both):
     assert len(before) > 0.7 * share * 200
     after = link(twice(left), twice(right) if both else right.to_pylist())
     assert len(names(after) & before) > 0.95 * len(before)
-    assert len(names(after) - before) < 0.05 * len(before)
+    more = names(after) - before
+    assert len([1 for one, other in more if one[1:] != other[1:]]) < 0.05 * len(before)  # the others are matches
 
 
 def test_copies_are_linked_too_unless_each_record_has_one_partner():

@@ -172,8 +172,8 @@ def test_words_are_used_if_no_pair_is_a_match_by_levels(monkeypatch):
     """Levels may expect some matches without being able to name one."""
     found = []
 
-    def unsure(*given):
-        scores = score_pairs(*given)
+    def unsure(*given, **options):
+        scores = score_pairs(*given, **options)
         found.append(scores.scoring.expected)
         return scores._replace(probability=np.minimum(scores.probability, 0.4))
 

@@ -23,6 +23,8 @@ SAMPLE = 20_000
 MOST = 0.8
 """The share of values that must fit a pattern; the others are treated as typing errors."""
 
+MISSED = 3.0
+"""Standard errors by which values that occur more than twice must be fewer than expected."""
 NEARLY = 0.9
 """The share of records whose name must be (nearly) their own, so that it can be compared by its letters alone."""
 
@@ -92,6 +94,25 @@ def names_records(codes: Int32, most: int) -> bool:
     known = codes[codes >= 0]
     shared = np.bincount(known)[known]
     return bool(len(known)) and float((shared <= most).mean()) >= NEARLY
+
+
+def occur_twice(codes: Int32) -> bool:
+    """Whether so many values occur twice, and so few more often, that records must be listed twice.
+
+    If 2,000 of 4,000 different values occurred twice by chance, hundreds would occur three times. `codes` are the
+    numbers of the values of all records of one table, -1 for none.
+
+    Examples
+    --------
+    >>> pairs, draws = np.arange(400) // 2, np.random.default_rng(1).integers(0, 300, 300)
+    >>> occur_twice(np.append(pairs, np.arange(200, 400))), occur_twice(draws), occur_twice(np.arange(9))
+    (True, False, False)
+    """
+    often = np.bincount(codes[codes >= 0])
+    once, twice, more = (int(np.count_nonzero(some)) for some in (often == 1, often == 2, often > 2))
+    # By chance, values occur k times in the proportions of rate**k / k! (Poisson), with the rate 2 * twice / once.
+    expected = 2 * twice**2 / (3 * max(1, once))
+    return bool(more + MISSED * np.sqrt(expected) < expected)
 
 
 def _share(values: pa.Array, pattern: str) -> float:
@@ -206,7 +227,7 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
     short = _share(values, r"^.{1,3}$")
     if short >= 0.9:
         return "code", f"{_percent(short)} have at most three characters"
-    if sample.distinct <= 3 and sample.rows >= 10 * sample.distinct:
+    if has_few_values(sample):
         few = "is only 1 distinct value" if sample.distinct == 1 else f"are only {sample.distinct} distinct values"
         return "code", f"there {few}"
     pages = _share(values, _PAGE)
@@ -227,6 +248,11 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
         return "person", f"{_percent(names)} are one to four words of letters, {alike}"
     words = float(pc.mean(pc.count_substring_regex(space_characters(values), r"[\pL\d]+")).as_py())
     return "text", f"its values fit no other kind; they have {words:.1f} words on average"
+
+
+def has_few_values(sample: ValueSample) -> bool:
+    """Whether a column has at most three values, which many records share."""
+    return sample.distinct <= 3 and sample.rows >= 10 * sample.distinct
 
 
 def _without_common_words(values: pa.Array) -> pa.Array:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from lookalike.errors import BadDataError
-from lookalike.linkage.fields.kinds import recognise_sample, take_sample
+from lookalike.linkage.fields.kinds import has_few_values, recognise_sample, take_sample
 from lookalike.linkage.fields.letters import space_characters
 from lookalike.linkage.fields.normalise import strip_texts, write_strings
 from lookalike.linkage.fields.spec import Field
@@ -21,8 +21,6 @@ SAMPLE = 5_000
 """Distinct values of a column that are compared with those of others."""
 COMMON = 0.2
 """The share of the words (or values) of the smaller column that two columns must have in common."""
-FEWEST = 3
-"""Two columns must have so many words or values in common: any two columns of yes and no share both."""
 CHARACTER = re.compile("[\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 """A character that is a word of its own, as in `fields.letters`."""
 WORDY = ("text", "person", "address")
@@ -36,6 +34,8 @@ class Summary(NamedTuple):
     kind: str
     parts: set[str]
     """Words or values that occur in it."""
+    few: bool = False
+    """Whether all records have one of the same few values: any two columns of yes and no share both."""
 
 
 def match_columns(
@@ -102,7 +102,7 @@ def _summaries(table: pa.Table, leave_out: Collection[str]) -> list[Summary]:
             kind, _ = recognise_sample(name, sample)
             values = (space_characters(sample.values) if kind in WORDY else sample.values).to_pylist()
             parts = {part for one in values for part in (_words(one.casefold()) if kind in WORDY else [one.casefold()])}
-            found.append(Summary(name, kind, parts))
+            found.append(Summary(name, kind, parts, has_few_values(sample)))
     return found
 
 
@@ -136,7 +136,7 @@ def _by_values(left: list[Summary], right: list[Summary]) -> list[tuple[Summary,
     # All words of a short column may occur in a long one, so columns of similar size are matched first.
     for share, one, other in sorted(shares, key=lambda row: -_likeness(row[1], row[2])):
         taken = any(one is first or other is second for first, second, _ in found)
-        if share >= COMMON and len(one.parts & other.parts) >= FEWEST and not taken:
+        if share >= COMMON and not taken and not (one.few and other.few):
             found.append((one, other, share))
     return found
 

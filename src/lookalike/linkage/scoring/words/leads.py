@@ -28,6 +28,8 @@ NARROW = 1e-3
 SHARE = 0.5
 """How much of this evidence counts. The score and the lead of a pair come from the same features, so that a pair with
 an unusual score also has an unusual lead."""
+MOST = 0.5
+"""The most bits that a large lead can add: that its records have no look-alikes does not make a pair alike."""
 
 
 class ChanceLeads(NamedTuple):
@@ -90,7 +92,7 @@ class ChanceLeads(NamedTuple):
         --------
         >>> leads = ChanceLeads((0.0, 1.0), (0.8, 0.2), (2.0, 4.5))
         >>> leads.bits(np.array([5.0, 5.0, 1.0]), np.array([4.5, 2.0, 0.0])).round(2).tolist()
-        [-0.34, 0.66, 0.0]
+        [-0.34, 0.5, 0.0]
         """
         if not self.edges:
             return np.zeros(len(score))
@@ -102,7 +104,7 @@ class ChanceLeads(NamedTuple):
         known = number > 0
         bits = np.zeros(len(score))
         bits[known] = np.log2(usual[known] / number[known] / self._density((score - next_best)[known]))
-        return SHARE * bits
+        return np.minimum(SHARE * bits, MOST)
 
     def _density(self, leads: Float64) -> Float64:
         """The density of these leads by chance."""

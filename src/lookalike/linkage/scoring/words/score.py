@@ -32,6 +32,7 @@ from lookalike.linkage.scoring.words.weights import (
     GROWN,
     GROWN_ALONE,
     LEARNED,
+    LEAST_WRONG,
     Estimate,
     Judge,
     WordWeights,
@@ -43,7 +44,7 @@ from lookalike.linkage.scoring.words.weights import (
     probability_of,
     scale_scores,
 )
-from lookalike.linkage.scoring.words.within import Chance
+from lookalike.linkage.scoring.words.within import Chance, rescale
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float32, Float64, Int32, Int64, Mapper
 
@@ -121,8 +122,8 @@ def score_words(
         evidence, factor * weights, factor * start + shift, max(equal, float(best.sum())), learned, tuple(notes),
         single=single, doubts=tuple(scale_scores(score[mutual], one) for one in others), equal=shares,
     )  # fmt: skip
-    if within is not None and single == "both":
-        made = replace(made, leads=_leads_by_chance(left, right, score, *within[:2], made))
+    if within is not None and single == "both" and mutual.any():
+        made = replace(made, leads=_leads_by_chance(left, right, score, *within[:2], made, likely))
     bits = partner_bits(left, right, score, records, single, common, own.take(columns), shares, leads=made.leads)
     if split is not None and single == "both":
         made = replace(made, left_over=judge_left_over(
@@ -137,15 +138,14 @@ def score_words(
 
 
 def _leads_by_chance(
-    left: Int32, right: Int32, score: Float64, chance: Chance, inside: Float32, made: WordWeights
+    left: Int32, right: Int32, score: Float64, chance: Chance, inside: Float32, made: WordWeights, likely: Float64
 ) -> ChanceLeads:
     """The leads of best partners by chance between two tables; `inside` are the features of the pairs within them."""
-    inner, leads = (
-        score_rows(inside, made.weights, made.prior_bits),
-        second_leads(left, right, score, sum(chance.sizes)),
-    )
-    between = Partners.find(left, right, score, sum(chance.sizes))[1]
-    return ChanceLeads.fit(chance.within(inner, leads), between.next)
+    records = sum(chance.sizes)
+    between = Partners.find(left, right, score, records)[1]
+    inner = score_rows(inside, made.weights, made.prior_bits)
+    within = chance.within(inner, second_leads(left, right, score, records))
+    return ChanceLeads.fit(rescale(within, between, np.maximum(1 - likely, LEAST_WRONG)), between.next)
 
 
 def _judge_table(
