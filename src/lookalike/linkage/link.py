@@ -30,6 +30,7 @@ from lookalike.linkage.scoring.choice import (
     ModelChoice,
     as_texts,
     choose_model,
+    have_words,
     identifying,
     known_choice,
     texts_of,
@@ -148,11 +149,8 @@ def link_tables(
             known.check(columns, agreement.level_names)
             plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.split)
         nothing = known is None and sizes.pairs > 0 and _found_nothing(plain)
-        if (
-            nothing
-            and (other := as_texts(given, columns, BY_LEVELS_NOTHING, two_tables=right is not None, own=True))
-            is not None
-        ):
+        wordy = known is None and have_words(columns, right is not None)
+        if nothing and wordy and (other := as_texts(given, columns, BY_LEVELS_NOTHING, own=True)) is not None:
             return _link_again(left, right, run, other, labels, BY_LEVELS_NOTHING)
         if sizes.right is None:
             pairs, agreement, plain = match_through_third(
@@ -193,10 +191,12 @@ def link_tables(
     found = attempt(labels, notes)
     if known is None and (found.is_contradictory or found.is_often_contradictory):
         share = f"by levels of agreement, {found.contradictions:.0%} of the matches contradict each other"
-        doubted = found.is_contradictory and not identifying(columns)
-        other = as_texts(given, columns, CONTRADICTING, two_tables=right is not None) if doubted else None
-        if other is not None:
-            return _link_again(left, right, run, other, labels, share)
+        other = as_texts(given, columns, CONTRADICTING) if found.is_contradictory else None
+        failed = wordy and not identifying(columns)
+        if other is not None and (failed or right is not None):
+            again = _link_again(left, right, run, other, labels, share)
+            if failed or again.is_convincing:
+                return again
         notes.add(f"{share}: {UNRELIABLE}")
     if labels is not None:
         found.figures = measure_by_labels(labels, pairs, plain.score, attempt, found)

@@ -90,6 +90,8 @@ CONTRADICTORY = 0.1
 each table have 0.003 to 0.04, airports by name and city 0.18."""
 CONTRADICTORY_ALONE = 0.5
 """The same in one table. People with up to eight records have 0.02 to 0.2, towns with similar names 0.6 to 0.8."""
+CONVINCING = 0.5
+"""Levels that contradict each other, but have a field that identifies records, yield to words with this precision."""
 OFTEN_CONTRADICTORY = 0.3
 """In one table, a note says so from this share on. It is 0.43 for early childhood sites by all of their columns: 14% of
 these links are correct."""
@@ -201,6 +203,11 @@ class Linked:
     def is_often_contradictory(self) -> bool:
         """Whether so many matches contradict each other that the precision is probably overestimated."""
         return isinstance(self.scoring, Weights) and self.contradictions >= OFTEN_CONTRADICTORY
+
+    @property
+    def is_convincing(self) -> bool:
+        """Whether words link some records, and most of the links are correct by their own estimate."""
+        return isinstance(self.scoring, WordWeights) and self.precision is not None and self.precision[0] >= CONVINCING
 
     @property
     def precision(self) -> tuple[float, float | None, float | None] | None:

@@ -74,29 +74,28 @@ def words_choice(texts: Sequence[str], more: str = "") -> ModelChoice:
     return ModelChoice("words", _say(texts, "is of kind text", "are of kind text") + more)
 
 
-def as_texts(
-    given: LinkSettings, columns: Sequence[Column], why: str, *, two_tables: bool, own: bool = False
-) -> LinkSettings | None:
+def as_texts(given: LinkSettings, columns: Sequence[Column], why: str, own: bool = False) -> LinkSettings | None:
     """The settings with kind text for fields that were recognised as names or addresses; None if none were.
 
     With `own`, also for names, addresses and texts that have levels of their own, unless other fields have such levels.
     """
     if (given.custom and not own) or given.scoring != "weights":
         return None
-    if not any(column.kind in TEXTS and _has_words(column, two_tables) for column in columns):
-        return None
     kinds = {column.name: column.kind for column in columns}
     made = replace(given, fields=tuple(_as_text(one, kinds.get(one.name, ""), why) for one in given.fields))
     return made if made.fields != given.fields and not made.custom else None
 
 
-def _has_words(column: Column, two_tables: bool) -> bool:
-    """Whether words, or trigrams of single words, say more than levels: not for surnames, which many people share.
+def have_words(columns: Sequence[Column], two_tables: bool) -> bool:
+    """Whether the words of a name, address or text, or the trigrams of single words, say more than levels.
 
-    In one table, names that are listed twice must be seen to be.
+    They do not for surnames, which many people share. In one table, single words must be seen to be listed twice.
     """
-    alone = names_records(column.codes, 2) and (two_tables or occur_twice(column.codes))
-    return has_phrases(column.values) or alone
+    for column in columns:
+        alone = names_records(column.codes, 2) and (two_tables or occur_twice(column.codes))
+        if column.kind in TEXTS and (alone or has_phrases(column.values)):
+            return True
+    return False
 
 
 def _as_text(field: Field, kind: str, why: str) -> Field:
