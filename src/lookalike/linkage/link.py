@@ -91,12 +91,13 @@ def link_tables(
     known: Model | None = None,
     labels: Labels | None = None,
     divided: bool = False,
+    by_words: bool = False,
 ) -> Linked:
     """Link the records of two tables, or of one.
 
     Agreement by chance is measured on `random_pairs`. With the model of a finished run (`known`), nothing is learned.
     Labelled pairs refine weights and probabilities, and are used to evaluate the links. The only field can be `divided`
-    into parts of its words.
+    into parts of its words. In one table, too, records can be scored `by_words` even if a code identifies them.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def link_tables(
     table_bytes = left.nbytes + (0 if right is None else right.nbytes)
     expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
     run.progress.say(f"Expected: up to {expected / 1e9:,.1f} GB of memory.")
-    choice = choose_model(columns, right is not None, run.settings) if known is None else known_choice(known)
+    choice = known_choice(known) if known else choose_model(columns, right is not None or by_words, run.settings)
     if divided and known is None:
         choice = ModelChoice("levels", f"{given.fields[0].name} is compared in parts, since its records form clusters")
     columns, choice, copies = _set_copies_apart(columns, sizes, choice, known)
@@ -191,10 +192,10 @@ def link_tables(
     found = attempt(labels, notes)
     if known is None and (found.is_contradictory or found.is_often_contradictory):
         share = f"by levels of agreement, {found.contradictions:.0%} of the matches contradict each other"
-        other = as_texts(given, columns, CONTRADICTING) if found.is_contradictory else None
-        failed = wordy and not identifying(columns)
-        if other is not None and (failed or right is not None):
-            again = _link_again(left, right, run, other, labels, share)
+        other = as_texts(given, columns, CONTRADICTING)
+        failed = found.is_contradictory and wordy and not identifying(columns)
+        if other is not None:
+            again = _link_again(left, right, run, other, labels, share, by_words=True)
             if failed or again.is_convincing:
                 return again
         notes.add(f"{share}: {UNRELIABLE}")
@@ -206,10 +207,10 @@ def link_tables(
 
 def _link_again(
     left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], settings: LinkSettings, labels: Labels | None,
-    reason: str,
+    reason: str, *, by_words: bool = False,
 ) -> Linked:  # fmt: skip
     """Link with names and addresses compared as texts, for a reason that a note gives."""
-    found = link_tables(left, right, replace(run, settings=settings, work=None), labels=labels)
+    found = link_tables(left, right, replace(run, settings=settings, work=None), labels=labels, by_words=by_words)
     own = list_words(list(run.settings.custom))
     what = f"words are compared instead of the levels of {own}" if own else "names and addresses are compared as texts"
     found.notes.add(f"{reason}, so {what}")

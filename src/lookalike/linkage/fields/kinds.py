@@ -96,6 +96,18 @@ def names_records(codes: Int32, most: int) -> bool:
     return bool(len(known)) and float((shared <= most).mean()) >= NEARLY
 
 
+def count_values(codes: Int32) -> tuple[int, int, int]:
+    """The number of values that occur once, twice, and more often.
+
+    Examples
+    --------
+    >>> count_values(np.array([0, 0, 1, 2, 2, 2, -1]))
+    (1, 1, 1)
+    """
+    often = np.bincount(codes[codes >= 0])
+    return int((often == 1).sum()), int((often == 2).sum()), int((often > 2).sum())
+
+
 def occur_twice(codes: Int32) -> bool:
     """Whether so many values occur twice, and so few more often, that records must be listed twice.
 
@@ -108,8 +120,7 @@ def occur_twice(codes: Int32) -> bool:
     >>> occur_twice(np.append(pairs, np.arange(200, 400))), occur_twice(draws), occur_twice(np.arange(9))
     (True, False, False)
     """
-    often = np.bincount(codes[codes >= 0])
-    once, twice, more = (int(np.count_nonzero(some)) for some in (often == 1, often == 2, often > 2))
+    once, twice, more = count_values(codes)
     # By chance, values occur k times in the proportions of rate**k / k! (Poisson), with the rate 2 * twice / once.
     expected = 2 * twice**2 / (3 * max(1, once))
     return bool(more + MISSED * np.sqrt(expected) < expected)

@@ -1,21 +1,23 @@
-"""How many of the pairs between two tables that are equal in a field chance can explain.
+"""How many of the pairs of records that are equal in a field chance can explain.
 
 Agreement by chance is measured on random pairs, and some of these are matches. Where each record has a name of its own,
 nearly all pairs with equal names are matches, so that equality would seem to be as frequent by chance as matches are.
-Chance has a limit, though: two records of different tables are equal by chance at most as often as two of the same
-table, in the geometric mean (the inequality of Cauchy and Schwarz for the frequencies of the values).
+Chance has a limit, though. Two records of different tables are equal by chance at most as often as two of the same
+table, in the geometric mean (the inequality of Cauchy and Schwarz for the frequencies of the values). In one table, if
+values occur twice by chance, some occur three times.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.fields.kinds import names_records
+from lookalike.linkage.fields.kinds import count_values, names_records, occur_twice
 from lookalike.linkage.scoring.patterns import Levels
-from lookalike.types import Float64, Int64
+from lookalike.types import Float64, Int32, Int64
 
 
 def leave_out_matches(levels: Levels, counts: Int64, explained: Sequence[float]) -> Float64:
@@ -38,26 +40,40 @@ def leave_out_matches(levels: Levels, counts: Int64, explained: Sequence[float])
     return np.asarray(counts * kept)
 
 
-def explained_by_chance(column: Column, split: int) -> float:
-    """The largest share of the pairs with an equal value between two tables that chance can explain.
+def explained_by_chance(column: Column, split: int | None) -> float:
+    """The largest share of the pairs with an equal value that chance can explain; `split` is as in `score_pairs`.
 
-    Within each table, one more pair with an equal value is assumed than there is, since none does not mean never. Only
-    names and numbers that nearly all records have for themselves are judged: if ten people live in a town, it may be
-    due to the choice of the records that not eleven do.
+    Only names and numbers that nearly all records have for themselves are judged: if ten people live in a town, it may
+    be due to the choice of the records that not eleven do.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> codes = np.tile(np.arange(1000, dtype=np.int32), 2)
-    >>> round(explained_by_chance(Column("name", "person", codes, pa.nulls(1000)), 1000), 4)
-    0.002
+    >>> name = Column("name", "person", codes, pa.nulls(1000))
+    >>> round(explained_by_chance(name, 1000), 4), round(explained_by_chance(name, None), 4)
+    (0.002, 0.0)
     >>> explained_by_chance(Column("town", "code", codes // 2, pa.nulls(500)), 1000)
     1.0
     """
-    sides = [np.bincount(some[some >= 0], minlength=len(column.values)).astype(np.float64)
-             for some in (column.codes[:split], column.codes[split:])]  # fmt: skip
-    between = float(sides[0] @ sides[1])
-    if not between or not all(names_records(some, 1) for some in (column.codes[:split], column.codes[split:])):
+    if split is None:
+        return _explained_alone(column.codes)
+    sides = column.codes[:split], column.codes[split:]
+    if not all(names_records(some, 1) for some in sides):
         return 1.0
-    within = [(float((one * (one - 1)).sum()) / 2 + 1) / max(1.0, one.sum() * (one.sum() - 1) / 2) for one in sides]
-    return float(min(1.0, np.sqrt(within[0] * within[1]) * sides[0].sum() * sides[1].sum() / between))
+    one, other = (np.bincount(some[some >= 0], minlength=len(column.values)).astype(np.float64) for some in sides)
+    # One more pair with an equal value is assumed than there is: that there is none does not mean never.
+    within = [(float(some @ (some - 1)) / 2 + 1) / max(1.0, some.sum() * (some.sum() - 1) / 2) for some in (one, other)]
+    between = float(one @ other)
+    return min(1.0, math.sqrt(math.prod(within)) * float(one.sum() * other.sum()) / between) if between else 1.0
+
+
+def _explained_alone(codes: Int32) -> float:
+    """The same in one table, by how many values occur once, twice and more often."""
+    if not names_records(codes, 2) or not occur_twice(codes):
+        return 1.0
+    once, twice, more = count_values(codes)
+    by_chance = (
+        once * 3 * (more + 1) / twice / 2
+    )  # the rate is three times the values that occur three times, not twice
+    return min(1.0, by_chance / (twice + 3 * more))

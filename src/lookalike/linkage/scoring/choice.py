@@ -77,11 +77,12 @@ def words_choice(texts: Sequence[str], more: str = "") -> ModelChoice:
 def as_texts(given: LinkSettings, columns: Sequence[Column], why: str, own: bool = False) -> LinkSettings | None:
     """The settings with kind text for fields that were recognised as names or addresses; None if none were.
 
+    The names of a few countries stay as they are: their words say no more than that they are equal.
     With `own`, also for names, addresses and texts that have levels of their own, unless other fields have such levels.
     """
     if (given.custom and not own) or given.scoring != "weights":
         return None
-    kinds = {column.name: column.kind for column in columns}
+    kinds = {column.name: column.kind for column in columns if is_distinct(column)}
     made = replace(given, fields=tuple(_as_text(one, kinds.get(one.name, ""), why) for one in given.fields))
     return made if made.fields != given.fields and not made.custom else None
 

@@ -177,18 +177,16 @@ def score_pairs(
     chance, chances, _ = patterns_of(random)
     if len(random) == all_pairs:  # small tables: how often levels occur is known exactly
         chances = chances * max(1, RANDOM_PAIRS // all_pairs)
-    unmatched: Int64 | Float64 = chances
-    if split is not None:
-        custom = run.settings.custom
-        explained = [1.0 if one.name in custom else explained_by_chance(one, split) for one in columns]
-        unmatched = leave_out_matches(chance, chances, explained)
+    own = run.settings.custom  # their best level need not be equality
+    explained = [1.0 if one.name in own else explained_by_chance(one, split) for one in columns]
     fields = [column.name for column in columns]
     known = None
     if labels is not None:
         places = labels.places(pairs.left, pairs.right)
         known = patterns_of_labels(labels, places, patterns.of_pair, len(patterns.levels))
     weights = fit_weights(
-        patterns.levels, patterns.counts, chance, unmatched, sizes, float(max(all_pairs, 1)), fields, labelled=known
+        patterns.levels, patterns.counts, chance, leave_out_matches(chance, chances, explained), sizes,
+        float(max(all_pairs, 1)), fields, labelled=known,
     )  # fmt: skip
     return score_by_weights(weights, columns, pairs, agreement, each, patterns)
 
