@@ -163,11 +163,7 @@ def link_tables(
         if _forms_clusters(found, plain, run):
             found.notes.add(COMPARED_IN_PARTS)
             return found
-    if (
-        known is None
-        and not divided
-        and (shared := find_groups(columns, pairs, agreement, plain, sizes.pairs, run, sizes.split))
-    ):
+    if known is None and not divided and (shared := find_groups(columns, pairs, agreement, plain, sizes.pairs, run)):
         fewer = replace(given, fields=tuple(one for one in given.fields if one.name not in shared))
         found = link_tables(left, right, replace(run, settings=fewer, work=None), labels=labels)
         found.notes.add(f"{list_words(shared)} {'is' if len(shared) == 1 else 'are'} not compared: {SHOW_GROUPS}")
@@ -290,7 +286,7 @@ def _read_fields(
     Row numbers are left out, unless the kind of their field was given or the run `learns` nothing.
     """
     reader = FieldReader(left, right, run.settings.fields, run.workers.map)
-    if learns and right is not None and run.settings.scoring == "weights" and not run.settings.custom:
+    if learns and run.settings.scoring == "weights" and not run.settings.custom:
         reader.take_alone_as_text()
     expect("link", *(f"link {one.kind}" for one in reader.fields))
     for one in reader.fields:

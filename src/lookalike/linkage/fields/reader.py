@@ -21,6 +21,7 @@ from lookalike.linkage.fields.kinds import (
     ValueSample,
     has_phrases,
     names_records,
+    occur_twice,
     recognise_sample,
     take_sample,
 )
@@ -237,14 +238,16 @@ class FieldReader:
         if len(telling) != 1:
             return
         field, sides = self.fields[telling[0]], self._encoded[telling[0]]
-        wordy = (
-            len(self.fields) == 1
-            or has_phrases(pa.concat_arrays([side.texts for side in sides]))
-            or all(names_records(side.codes, 1) for side in sides)
-        )
-        if field.kind == "person" and field.why != "as specified" and wordy:
+        if field.kind == "person" and field.why != "as specified" and self._is_wordy(sides):
             why = f"{field.why}, but no other field tells records apart, so they are compared by their words"
             self.fields[telling[0]] = replace(field, kind="text", why=why)
+
+    def _is_wordy(self, sides: list[_Encoded]) -> bool:
+        """Whether the words or letters of names tell records apart; in one table, names must be seen to occur twice."""
+        if len(sides) == 1:
+            return names_records(sides[0].codes, 2) and occur_twice(sides[0].codes)
+        phrases = len(self.fields) == 1 or has_phrases(pa.concat_arrays([side.texts for side in sides]))
+        return phrases or all(names_records(side.codes, 1) for side in sides)
 
     def columns(self, note: Note) -> list[Column]:
         """The fields of all records, as `columns_of` returns them; can be called once."""

@@ -10,34 +10,65 @@ values occur twice by chance, some occur three times.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.kinds import count_values, names_records, occur_twice
-from lookalike.linkage.scoring.patterns import Levels
-from lookalike.types import Float64, Int32, Int64
+from lookalike.linkage.scoring.patterns import Patterns
+from lookalike.types import Bool, Float64, Int32
+
+CONFIRMED = 0.25
+"""The least share of equal values that another field must confirm, beyond those that do so by chance."""
+AGREE = 2
+"""The worst level at which two values agree: equal, or nearly."""
 
 
-def leave_out_matches(levels: Levels, counts: Int64, explained: Sequence[float]) -> Float64:
+def leave_out_matches(
+    random: Patterns, candidates: Patterns, columns: Sequence[Column], split: int | None, custom: Collection[str] = ()
+) -> Float64:
     """The number of random pairs of each pattern, without those that must be matches.
 
-    Parameters
-    ----------
-    levels, counts
-        int8[patterns, fields], and the number of random pairs of each pattern.
-    explained
-        By field, the share of the pairs with an equal value that chance can explain.
+    Fields that are compared in a `custom` way are not judged: their best level need not be equality. Nor are fields
+    whose equal values are not confirmed by the others, such as the title of a patent that two inventors share. The
+    right table starts at record `split`; None for one table.
+    """
+    kept = np.ones(len(random.counts))
+    for field, column in enumerate(columns):
+        share = 1.0 if column.name in custom else explained_by_chance(column, split)
+        if share < 1 and is_confirmed(field, candidates, random):
+            np.minimum(kept, share, out=kept, where=random.levels[:, field] == 1)
+    return np.asarray(random.counts * kept)
+
+
+def is_confirmed(field: int, candidates: Patterns, random: Patterns) -> bool:
+    """Whether many pairs that are equal in a field agree in another one, unlike random pairs; or there is no other.
 
     Examples
     --------
-    >>> levels = np.array([[1, 1], [1, 2], [2, 1], [2, 2]], np.int8)
-    >>> leave_out_matches(levels, np.array([10, 20, 30, 40]), [0.1, 0.5]).tolist()
-    [1.0, 2.0, 15.0, 40.0]
+    >>> pairs = np.array([[1, 1], [1, 3], [2, 1], [2, 3]], np.int8)
+    >>> random = Patterns(pairs, np.array([0, 0, 1, 99]), np.empty(0, np.int64))
+    >>> [is_confirmed(0, random._replace(counts=np.array([n, 9, 0, 0])), random) for n in (20, 2)]
+    [True, False]
     """
-    kept = np.where(levels == 1, np.asarray(explained), 1.0).min(axis=1, initial=1.0)
-    return np.asarray(counts * kept)
+    pairs, chance = _agree_elsewhere(field, candidates), _agree_elsewhere(field, random)
+    equal = candidates.levels[:, field] == 1
+    seen, usual = _share(pairs[0] & equal, pairs[1] & equal, candidates), _share(*chance, random)
+    return math.isnan(seen + usual) or seen > usual + CONFIRMED * (1 - usual)
+
+
+def _agree_elsewhere(field: int, pairs: Patterns) -> tuple[Bool, Bool]:
+    """By pattern, whether two records agree in a field other than this one, and whether there is one to compare."""
+    others = np.delete(pairs.levels, field, axis=1)
+    known = others > 0
+    return np.asarray((known & (others <= AGREE)).any(axis=1)), np.asarray(known.any(axis=1))
+
+
+def _share(some: Bool, every: Bool, pairs: Patterns) -> float:
+    """The share of pairs with some patterns among those with others; not a number if there are none."""
+    total = int(pairs.counts[every].sum())
+    return int(pairs.counts[some].sum()) / total if total else math.nan
 
 
 def explained_by_chance(column: Column, split: int | None) -> float:

@@ -36,7 +36,6 @@ def find_groups(
     scores: Scores,
     all_pairs: int,
     run: Run[LinkSettings],
-    split: int | None = None,
     *,
     sample: int = SAMPLE,
 ) -> list[str]:
@@ -55,7 +54,7 @@ def find_groups(
     levels = np.ascontiguousarray(agreement.levels.T[telling, ::every]).T
     some = Agreement(levels, agreement.random[:, telling], names)
     drawn = replace(pairs, **{name: getattr(pairs, name)[::every].copy() for name in ("left", "right", "groups")})
-    alone = score_pairs([columns[place] for place in telling], drawn, some, all_pairs // every, run, split=split)
+    alone = score_pairs([columns[place] for place in telling], drawn, some, all_pairs // every, run, clean=False)
     if alone.probability is None or not matches.any() or not (alone.probability >= MATCH).any():
         return []
     assert isinstance(alone.scoring, Weights)

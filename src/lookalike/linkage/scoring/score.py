@@ -19,7 +19,7 @@ from lookalike.linkage.compare.swapped_names import insert_exchanged, name_excha
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.calibration import Calibration
-from lookalike.linkage.scoring.chance_equal import explained_by_chance, leave_out_matches
+from lookalike.linkage.scoring.chance_equal import leave_out_matches
 from lookalike.linkage.scoring.frequency import adjust_by_frequency, frequency_beyond
 from lookalike.linkage.scoring.labels import Labels, patterns_of_labels
 from lookalike.linkage.scoring.patterns import Patterns, patterns_of
@@ -155,10 +155,12 @@ def score_pairs(
     labels: Labels | None = None,
     *,
     split: int | None = None,
+    clean: bool = True,
 ) -> Scores:
     """The weight or points of each level of agreement, and the score and probability of each candidate pair.
 
-    `split` is where the right table starts; None for one table.
+    `split` is where the right table starts; None for one table. Random pairs that must be matches are left out, if they
+    are to be `clean`.
     """
     sizes, each = [len(names) for names in agreement.level_names], run.workers.map
     if run.settings.scoring == "points":
@@ -174,19 +176,18 @@ def score_pairs(
     patterns = patterns_of(agreement.levels)
     # Without random pairs nothing could be scored; a pair that differs in everything represents chance.
     random = agreement.random if len(agreement.random) else np.array([sizes], np.int8)
-    chance, chances, _ = patterns_of(random)
+    chance = patterns_of(random)
     if len(random) == all_pairs:  # small tables: how often levels occur is known exactly
-        chances = chances * max(1, RANDOM_PAIRS // all_pairs)
-    own = run.settings.custom  # their best level need not be equality
-    explained = [1.0 if one.name in own else explained_by_chance(one, split) for one in columns]
+        chance = chance._replace(counts=chance.counts * max(1, RANDOM_PAIRS // all_pairs))
+    chances = leave_out_matches(chance, patterns, columns, split, run.settings.custom) if clean else chance.counts
     fields = [column.name for column in columns]
     known = None
     if labels is not None:
         places = labels.places(pairs.left, pairs.right)
         known = patterns_of_labels(labels, places, patterns.of_pair, len(patterns.levels))
     weights = fit_weights(
-        patterns.levels, patterns.counts, chance, leave_out_matches(chance, chances, explained), sizes,
-        float(max(all_pairs, 1)), fields, labelled=known,
+        patterns.levels, patterns.counts, chance.levels, chances, sizes, float(max(all_pairs, 1)), fields,
+        labelled=known,
     )  # fmt: skip
     return score_by_weights(weights, columns, pairs, agreement, each, patterns)
 
