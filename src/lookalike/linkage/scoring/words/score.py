@@ -25,7 +25,7 @@ from lookalike.linkage.scoring.words.evidence import AnyComparer, Evidence
 from lookalike.linkage.scoring.words.leads import ChanceLeads
 from lookalike.linkage.scoring.words.left_over import add_left_over, judge_left_over
 from lookalike.linkage.scoring.words.partner_bits import partner_bits
-from lookalike.linkage.scoring.words.several import estimate_single, find_single, judge_single
+from lookalike.linkage.scoring.words.several import are_doubtful, estimate_single, find_single, judge_single
 from lookalike.linkage.scoring.words.weights import (
     CLEAR,
     FEW,
@@ -111,6 +111,9 @@ def score_words(
         likely = np.zeros(len(likely))
     raw = score_rows(measured, weights, start)
     best, *others = [likely] if estimate is None or not mutual.any() else estimate(raw, weights, start, likely)
+    if single in ("left", "right") and run.settings.one_to_one == "auto" and mutual.any() and are_doubtful(best):
+        run = replace(run, settings=replace(run.settings, one_to_one="optimal"))
+        return score_words(columns, texts, pairs, agreement, sizes, run, by_levels, labelled=labelled)
     judged = _judged_scores(left, right, raw, mutual, common, records, single)
     # What a pair has in common is added to its bits, so the scale is that of what stands out.
     plain = add_bits(best, -alike_bits(common[mutual])) if one else best

@@ -85,6 +85,22 @@ def count_further(records: Int32, score: Float64, following: Float64, alike: Boo
     return int(further.sum()) / int(first.sum()) if mostly else 0.0
 
 
+def are_doubtful(likely: Float64) -> bool:
+    """Whether most links would be wrong if these are the probabilities of best partners, linked for the greatest F1.
+
+    Then the further partners are not records of the same entity, but the entries below it in a hierarchy.
+
+    Examples
+    --------
+    >>> are_doubtful(np.array([0.9, 0.8, 0.1])), are_doubtful(np.full(9, 0.4))
+    (False, True)
+    """
+    right = np.cumsum(np.sort(likely)[::-1])
+    links = np.arange(1, len(right) + 1)
+    best = int(np.argmax(right / (links + right[-1])))
+    return bool(right[best] < CLEAR * links[best])
+
+
 def judge_single(left: Int32, right: Int32, chance: Chance, measured: Float32, single: str) -> Judge:
     """Judge the best partner of each record of one table by the best partners within the other table.
 
