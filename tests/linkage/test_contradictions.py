@@ -42,6 +42,14 @@ def test_names_of_two_tables_are_compared_as_texts():
     )
 
 
+def test_words_that_convince_are_used_although_an_address_identifies_records():
+    tables = [table.rename_columns(["id", "name", "address"]) for table in make_airports(300, 100)]
+    result = la.link(*tables, fields="name,address", id="id", threads=1)
+    assert min(judge(result, 100)) > 0.95
+    assert result.run["model"]["name"] == "words"
+    assert contradiction(result).endswith("compared as texts")
+
+
 def test_names_of_one_table_are_compared_as_texts():
     table = pa.concat_tables(make_airports(600, 200))
     result = la.link(table, fields="name,city", id="id", threads=1)
