@@ -3,6 +3,7 @@
 import random
 
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 
 import lookalike as la
@@ -90,3 +91,33 @@ def test_people_with_several_records_in_each_table_are_scored_by_levels(share):
     assert result.run["model"]["name"] == "levels"
     assert contradiction(result) == ""
     assert judge(result, 1)[0] > 0.98
+
+
+def make_branches(companies, seed=1):
+    """Two tables with one to four records of each company: a name of many words, an address and a phone number."""
+    draw = random.Random(seed)
+    words = ["".join(draw.choices(["ka", "lo", "mi", "ru", "se", "ta", "vo", "ni"], k=3)) for _ in range(300)]
+    kinds = ["early learning centre", "day care and preschool", "community school of arts", "house for children"]
+    tables = [], []
+    for number in range(companies):
+        name = f"{' '.join(draw.choices(words, k=2))} {draw.choice(kinds)}"
+        place, phone = f"{draw.randrange(1, 900)} {draw.choice(words)} street", f"312555{draw.randrange(10**4):04}"
+        for side, table in zip("ab", tables):
+            for copy in range(draw.randint(1, 4)):
+                row = {"name": name, "address": place, "phone": phone}
+                wrong = draw.choice(list(row))
+                row[wrong] = {"name": name.replace(" ", ", ", 1) + " inc", "address": place[:-4], "phone": None}[wrong]
+                table.append({"id": f"{side}{copy}-{number:04}", **row})
+    return [pa.Table.from_pylist(table) for table in tables]
+
+
+def test_several_records_in_both_tables_are_scored_by_levels_if_a_field_identifies_them():
+    left, right = make_branches(150)
+    result = la.link(left, right, fields="name:text,address,phone", id="id", threads=1)
+    assert result.run["model"]["name"] == "levels"
+    assert result.run["model"]["reason"].startswith("both tables seem to have several records of an entity")
+    found = {one[-4:]: len(left.filter(pa.compute.ends_with(left["id"], one[-4:]))) for one in left["id"].to_pylist()}
+    pairs = sum(found[one[-4:]] for one in right["id"].to_pylist())
+    precision, recall = judge(result, pairs)
+    assert precision > 0.95
+    assert recall > 0.9

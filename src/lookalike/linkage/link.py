@@ -21,12 +21,13 @@ from lookalike.linkage.fields.row_numbers import find_row_numbers, is_unique
 from lookalike.linkage.linked import Linked, TableSizes, first_records
 from lookalike.linkage.measured import measure_by_labels, note_doubt
 from lookalike.linkage.memory import check_columns
-from lookalike.linkage.notes import Notes
+from lookalike.linkage.notes import COMPARED_IN_PARTS, SHOW_GROUPS, UNRELIABLE, Notes
 from lookalike.linkage.partners import Texts, add_partners
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.apply import apply_model
 from lookalike.linkage.scoring.capture import estimate_recall
 from lookalike.linkage.scoring.choice import (
+    IDENTIFYING,
     ModelChoice,
     as_texts,
     choose_model,
@@ -37,11 +38,12 @@ from lookalike.linkage.scoring.choice import (
     words_choice,
 )
 from lookalike.linkage.scoring.cut import choose_cut, keep_cut
-from lookalike.linkage.scoring.groups import find_groups
+from lookalike.linkage.scoring.groups import find_groups, tells_apart
 from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.refine import refine_scores, show_matches
+from lookalike.linkage.scoring.repeated import repeat_in_both
 from lookalike.linkage.scoring.score import (
     RANDOM_PAIRS,
     RANDOM_VALUES,
@@ -67,19 +69,8 @@ compare."""
 BY_LEVELS_NOTHING = "levels of agreement find no match"
 MANY_COPIES = 0.2
 """If another record stands for this share of the records, entities have many records, among which none is the best."""
-SHOW_GROUPS = (
-    "most pairs that agree there differ in what tells records apart, as branches of a company do. If they are what you "
-    "look for, compare only these fields"
-)
-COMPARED_IN_PARTS = (
-    "by a single text, records that share most of their words look the same even if they are not, like products with "
-    "the same description: check some links (--review), or compare further fields"
-)
 CONTRADICTING = "levels of agreement contradict each other"
-UNRELIABLE = (
-    "the links are probably less precise than estimated. Compare only fields that tell records apart, such as names, "
-    "addresses and numbers of their own, not what many of them share"
-)
+REPEATED = "both tables seem to have several records of an entity"
 
 
 def link_tables(
@@ -267,6 +258,9 @@ def _score(
     by_levels = cache(lambda: score_pairs(columns, pairs, agreement, sizes.pairs, run, split=sizes.split))
     labelled = labels is not None and show_matches(labels, labels.places(pairs.left, pairs.right))
     if choice.name == "words" and sizes.pairs:
+        names = [one.name for one in columns if one.kind in IDENTIFYING and tells_apart(one)]
+        if sizes.right is not None and names and _repeat_in_both(by_levels(), pairs):
+            return by_levels(), ModelChoice("levels", f"{REPEATED}, which {list_words(names)} identify")
         if (found := score_words(*given, by_levels, labelled=labelled)) is not None:
             return found, choice
         choice = ModelChoice("levels", f"records are typically similar to more than {LARGE_CLUSTER:.0f} others")
@@ -276,6 +270,13 @@ def _score(
     by_words = score_words(*given, labelled=labelled)
     assert by_words is not None
     return by_words, words_choice(names, f", and {BY_LEVELS_NOTHING}")
+
+
+def _repeat_in_both(scores: Scores, pairs: CandidatePairs) -> bool:
+    """Whether the matches by levels show several records of an entity in both tables."""
+    assert scores.probability is not None
+    match = scores.probability >= CLEAR
+    return repeat_in_both(pairs.left[match], pairs.right[match])
 
 
 def _read_fields(

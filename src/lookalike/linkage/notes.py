@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from lookalike.engine.progress import Progress
 
+SHOW_GROUPS = (
+    "most pairs that agree there differ in what tells records apart, as branches of a company do. If they are what you "
+    "look for, compare only these fields"
+)
+COMPARED_IN_PARTS = (
+    "by a single text, records that share most of their words look the same even if they are not, like products with "
+    "the same description: check some links (--review), or compare further fields"
+)
+UNRELIABLE = (
+    "the links are probably less precise than estimated. Compare only fields that tell records apart, such as names, "
+    "addresses and numbers of their own, not what many of them share"
+)
+
 
 class Notes(list[str]):
     """Notes about a run: printed at once, and kept for run.json and the report.
