@@ -26,6 +26,7 @@ from lookalike.linkage.partners import Texts, add_partners
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.apply import apply_model
 from lookalike.linkage.scoring.capture import estimate_recall
+from lookalike.linkage.scoring.chance_equal import AGREE
 from lookalike.linkage.scoring.choice import (
     IDENTIFYING,
     ModelChoice,
@@ -59,6 +60,7 @@ from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words.score import DOUBTFUL, LARGE_CLUSTER, are_series, score_words
 from lookalike.linkage.scoring.words.weights import CLEAR, WordWeights
 from lookalike.linkage.settings import LinkSettings
+from lookalike.types import Int8
 from lookalike.types.wording import count, list_words
 
 WORD_PAIRS = 50_000
@@ -258,9 +260,10 @@ def _score(
     by_levels = cache(lambda: score_pairs(columns, pairs, agreement, sizes.pairs, run, split=sizes.split))
     labelled = labels is not None and show_matches(labels, labels.places(pairs.left, pairs.right))
     if choice.name == "words" and sizes.pairs:
-        names = [one.name for one in columns if one.kind in IDENTIFYING and tells_apart(one)]
-        if sizes.right is not None and names and _repeat_in_both(by_levels(), pairs):
-            return by_levels(), ModelChoice("levels", f"{REPEATED}, which {list_words(names)} identify")
+        fields = [place for place, one in enumerate(columns) if one.kind in IDENTIFYING and tells_apart(one)]
+        if sizes.right is not None and fields and _repeat_in_both(by_levels(), pairs, agreement.levels[:, fields]):
+            shown = list_words([columns[place].name for place in fields])
+            return by_levels(), ModelChoice("levels", f"{REPEATED}, judging by {shown}")
         if (found := score_words(*given, by_levels, labelled=labelled)) is not None:
             return found, choice
         choice = ModelChoice("levels", f"records are typically similar to more than {LARGE_CLUSTER:.0f} others")
@@ -272,10 +275,10 @@ def _score(
     return by_words, words_choice(names, f", and {BY_LEVELS_NOTHING}")
 
 
-def _repeat_in_both(scores: Scores, pairs: CandidatePairs) -> bool:
-    """Whether the matches by levels show several records of an entity in both tables."""
+def _repeat_in_both(scores: Scores, pairs: CandidatePairs, levels: Int8) -> bool:
+    """Whether the matches by levels that agree in a field with these levels show several records of an entity."""
     assert scores.probability is not None
-    match = scores.probability >= CLEAR
+    match = (scores.probability >= CLEAR) & ((levels > 0) & (levels <= AGREE)).any(axis=1)
     return repeat_in_both(pairs.left[match], pairs.right[match])
 
 
