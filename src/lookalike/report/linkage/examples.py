@@ -177,7 +177,7 @@ def _explain_rest(rest: float, report: LinkReport) -> str:
     if report.model != "words":
         return "not explained by the fields"
     if rest < 0:
-        return "a record has a more similar partner"
+        return "a record has another partner that is nearly as similar, or more"
     return "stands out: no similar partner is left, or all fields or a code are equal"
 
 
