@@ -461,7 +461,7 @@ def test_records_made_of_words_are_explained_as_such() -> None:
     page = links_page(report)
     assert "of the scale, which was fitted to best partners" in page
     assert [row.all("td")[0].text for row in read(report).by_id("pairs").all("tr")[1:2]] == ["start"]
-    assert "a record has a more similar partner" in page
+    assert "a record has another partner that is nearly as similar, or more" in page
     assert "no similar partner is left" not in page
     assert "no similar partner is left" in links_page(replace(report, chosen=[replace(one, score=9.0)]))
     assert "log2(m / u)" not in page
