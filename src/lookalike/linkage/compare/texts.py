@@ -71,17 +71,19 @@ class TextComparer:
         seen = ids[: indptr[-1]]
         if len(seen) < most // 64:  # then sorting takes less time than a table of all possible elements
             used = distinct(seen)
-            small, often = np.searchsorted(used, seen).astype(np.int32), np.zeros(len(used), np.int64)
-            kernels.count_elements(indptr, small, self._records, often)
-            return used, small, often
-        often, numbers = np.zeros(most, np.int64), np.zeros(most, np.int32)
-        kernels.count_elements(indptr, ids, self._records, often)
-        used = np.flatnonzero(often)
-        numbers[used] = np.arange(len(used), dtype=np.int32)
-        return used, numbers[seen], often[used]
+            small = np.searchsorted(used, seen).astype(np.int32)
+        else:
+            found, numbers = np.zeros(most, np.bool_), np.empty(most, np.int32)  # untouched pages cost nothing
+            found[seen] = True
+            used = np.flatnonzero(found)
+            numbers[used] = np.arange(len(used), dtype=np.int32)
+            small = numbers[seen]
+        often = np.zeros(len(used), np.int64)
+        kernels.count_elements(indptr, small, self._records, often)
+        return used, small, often
 
     @cached_property
-    def _words(self) -> tuple[int, int, Int64, Int32, Int64, Float32]:
+    def words(self) -> tuple[int, int, Int64, Int32, Int64, Float32]:
         """The number of distinct words; the first with a digit; the words of each value, their starts and rarity."""
         chars, offsets = self._strings.chars, self._strings.offsets
         spaces = int(np.count_nonzero(chars[offsets[0] : offsets[-1]] == ord(" ")))
@@ -90,8 +92,8 @@ class TextComparer:
         indptr, ids, starts = np.empty(len(offsets), np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
         for _ in range(2):  # the second pass knows adjacent words that are written as one word elsewhere
             kernels.list_words(chars, offsets, known, indptr, ids, starts)
-            used, small, often = self._number_elements(indptr, ids, kernels.WORDS)
-            known[used] = True
+            known[ids[: indptr[-1]]] = True
+        used, small, often = self._number_elements(indptr, ids, kernels.WORDS)
         digits = int(np.searchsorted(used, kernels.DIGIT))
         return len(used), digits, indptr, small, starts[: len(small)].copy(), self._rarity(often, 0)[small]
 
@@ -99,7 +101,7 @@ class TextComparer:
         """The similarity of each pair of records: float32[pairs, FEATURES], 0 if a value is missing."""
         out = np.empty((len(left), len(FEATURES)), np.float32)
         left, right = np.ascontiguousarray(left, np.int32), np.ascontiguousarray(right, np.int32)
-        size, digits, *words = self._words
+        size, digits, *words = self.words
         given = self._strings.chars, self._strings.offsets, self._grams, tuple(words), self._number, size, digits
 
         def work(span: Span) -> None:

@@ -205,6 +205,7 @@ class Evidence:
         exchanged: Sequence[tuple[int, int]] = (),
     ) -> None:
         self.columns, self._exchanged = columns, exchanged
+        texts.list_words()
         first = next((place for place, column in enumerate(columns) if column.kind == "text"), -1)
         whole = WholeRecord(columns, texts) if texts.of(-1) is not None else None
         self._fields = [
