@@ -142,9 +142,8 @@ def link_tables(
         else:
             known.check(columns, agreement.level_names)
             plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.split)
-        nothing = known is None and sizes.pairs > 0 and _found_nothing(plain)
-        wordy = known is None and have_words(columns, right is not None)
-        if nothing and wordy and (other := as_texts(given, columns, BY_LEVELS_NOTHING, own=True)) is not None:
+        nothing = known is None and sizes.pairs > 0 and _found_nothing(plain) and have_words(columns, right is not None)
+        if nothing and (other := as_texts(given, columns, BY_LEVELS_NOTHING, own=True)) is not None:
             return _link_again(left, right, run, other, labels, BY_LEVELS_NOTHING)
         if sizes.right is None:
             pairs, agreement, plain = match_through_third(
@@ -182,7 +181,7 @@ def link_tables(
     if known is None and (found.is_contradictory or found.is_often_contradictory):
         share = f"by levels of agreement, {found.contradictions:.0%} of the matches contradict each other"
         other = as_texts(given, columns, CONTRADICTING)
-        failed = found.is_contradictory and wordy and not identifying(columns)
+        failed = found.is_contradictory and have_words(columns, right is not None) and not identifying(columns)
         if other is not None:
             again = _link_again(left, right, run, other, labels, share, by_words=True)
             if failed or again.is_convincing:
