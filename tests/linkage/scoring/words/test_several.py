@@ -7,6 +7,7 @@ import random
 import pytest
 
 import lookalike as la
+from lookalike.linkage.scoring.words import score
 
 SYLLABLES = [one + two for one in "bdfgklmnrst" for two in "aeiou"]
 
@@ -49,6 +50,17 @@ def test_several_records_in_one_table(turned):
     assert abs(result.run["precision"]["estimate"] - 1) < 0.1
     single = la.link(left, right, fields=["title:text"], one_to_one="optimal", threads=1)
     assert len(single.links) <= 205
+
+
+def test_each_record_is_linked_once_if_most_of_several_links_would_be_wrong(monkeypatch):
+    """As for the entries below a diagnosis in a catalogue."""
+    monkeypatch.setattr(score, "are_doubtful", lambda likely: True)
+    left, right, _ = libraries(5)
+    result, asked = (la.link(left, right, fields=["title:text"], threads=1, **some)
+                     for some in ({}, {"one_to_one": "right"}))  # fmt: skip
+    assert 150 < len(result.links) <= 205
+    assert not any("seems to have several" in note for note in result.run["notes"])
+    assert len(asked.links) > 300  # the user knows better
 
 
 @pytest.mark.parametrize("turned", [False, True])
