@@ -1,8 +1,8 @@
 """Texts as weighted words and trigrams: the elements of each value, the most similar records, the similarity of pairs.
 
 Strings are as in strings.py, with words separated by single spaces. An element is a word or a trigram (three adjacent
-characters of a word with a space on either side), identified by the lowest bits of a hash. Rows are sorted by element:
-row v is ids[indptr[v]:indptr[v + 1]].
+characters of a word with a space on either side), identified by the lowest bits of a hash. Row v, the elements of a
+value, is ids[indptr[v]:indptr[v + 1]]. Scratch arrays are given by the caller, since bare kernels do not allocate.
 """
 
 import numpy as np
@@ -36,11 +36,12 @@ def _hash(chars, start, stop):
     return state
 
 
-@kernel("C[], int64[], int64[], int64[], float32[]", C=("uint8", "uint32"))
-def list_grams(chars, offsets, indptr, ids, counts):
-    """List the distinct trigrams of each value, ascending, and the count of each.
+@bare_kernel("C[], int64[], int32[], int64[], int64[], float32[]", C=("uint8", "uint32"))
+def list_grams(chars, offsets, places, indptr, ids, counts):
+    """List the distinct trigrams of each value, in the order of their first occurrence, and the count of each.
 
-    `ids` and `counts` need space for one trigram per character; `indptr` receives the start of each value's trigrams.
+    `places` (int32[GRAMS]) is scratch with any content: a place is valid if the trigram is there. `ids` and `counts`
+    need space for one trigram per character; `indptr` receives the start of each value's trigrams.
     """
     at = np.int64(0)
     for value in range(offsets.size - 1):
@@ -52,16 +53,15 @@ def list_grams(chars, offsets, indptr, ids, counts):
                 before = U(chars[i - 1]) if i > start else U(32)
                 after = U(chars[i + 1]) if i + 1 < end else U(32)
                 state = mix((before << U(42)) + (U(chars[i]) << U(21)) + after + U(1))
-                ids[at] = np.int64(state & U(GRAMS - 1))
-                at += 1
+                gram = np.int64(state & U(GRAMS - 1))
+                place = np.int64(places[gram])
+                if 0 <= place < at - first and ids[first + place] == gram:
+                    counts[first + place] += np.float32(1)
+                else:
+                    places[gram] = at - first
+                    ids[at], counts[at] = gram, np.float32(1)
+                    at += 1
             start = end + 1
-        sort_stretch(ids, first, at)
-        last, at = at, first
-        for i in range(first, last):
-            if at == first or ids[at - 1] != ids[i]:
-                ids[at], counts[at] = ids[i], np.float32(0)
-                at += 1
-            counts[at - 1] += np.float32(1)
     indptr[offsets.size - 1] = at
 
 
@@ -85,6 +85,17 @@ def _joined(chars, start, middle, stop):
     return np.int64(state & U(DIGIT - 1)) | (np.int64(DIGIT) if digit else np.int64(0))
 
 
+@bare_kernel("C[], int64[], bool[]", C=("uint8", "uint32"))
+def mark_words(chars, offsets, known):
+    """Set `known` (bool[WORDS]) for every word of the values."""
+    for value in range(offsets.size - 1):
+        start, stop = offsets[value], offsets[value + 1]
+        while start < stop:
+            end = next_space(chars, start, stop)
+            known[_word(chars, start, end)] = True
+            start = end + 1
+
+
 @kernel("C[], int64[], bool[], int64[], int64[], int64[]", C=("uint8", "uint32"))
 def list_words(chars, offsets, known, indptr, ids, starts):
     """List the distinct words of each value, ascending, and the start of each in `chars`.
@@ -97,17 +108,18 @@ def list_words(chars, offsets, known, indptr, ids, starts):
     for value in range(offsets.size - 1):
         indptr[value] = at
         first, start, stop = at, offsets[value], offsets[value + 1]
-        before = np.int64(-1)
+        before, last_word = np.int64(-1), np.int64(0)
         while start < stop:
             end = next_space(chars, start, stop)
-            ids[at] = _word(chars, start, end) << 32 | (start - offsets[value])
+            word = _word(chars, start, end)
+            ids[at] = word << 32 | (start - offsets[value])
             at += 1
-            if before >= 0:
+            if before >= 0 and (word | last_word) & DIGIT:
                 both = _joined(chars, before, start - 1, end)
-                if both & DIGIT and known[both]:
+                if known[both]:
                     ids[at] = both << 32 | 0x7FFFFFFF
                     at += 1
-            before, start = start, end + 1
+            before, last_word, start = start, word, end + 1
         sort_stretch(ids, first, at)
         last, at = at, first
         for i in range(first, last):
@@ -127,13 +139,13 @@ def count_elements(indptr, ids, records, often):
             often[ids[i]] += records[value]
 
 
-@bare_kernel("int64[], int32[], float32[], float32[]")
-def weigh_grams(indptr, ids, rarity, weights):
-    """Convert trigram counts (in `weights`) to weights of unit length per value: (1 + ln count) * rarity, scaled."""
+@bare_kernel("int64[], int32[], float32[], float32[], float32[]")
+def weigh_grams(indptr, ids, counts, rarity, weights):
+    """Convert trigram counts to weights of unit length per value: (1 + ln count) * rarity, scaled."""
     for value in range(indptr.size - 1):
         total = 0.0
         for i in range(indptr[value], indptr[value + 1]):
-            weights[i] = np.float32((1.0 + np.log(weights[i])) * rarity[ids[i]])
+            weights[i] = np.float32((1.0 + np.log(counts[i])) * rarity[ids[i]])
             total += weights[i] * weights[i]
         if total > 0:
             scale = np.float32(1 / np.sqrt(total))
@@ -157,22 +169,24 @@ def list_postings(codes, first, last, indptr, ids, weights, ends, records, impac
 
 
 @bare
-def _affordable(indptr, ids, value, starts, budget):
-    """The largest number of records per element such that all elements up to it cost at most the budget."""
-    most = np.int64(0)
-    total = np.int64(0)
-    for i in range(indptr[value], indptr[value + 1]):
-        count = starts[ids[i] + 1] - starts[ids[i]]
-        total += count
-        most = max(most, count)
+def _affordable(indptr, ids, value, starts, budget, costs):
+    """The most records that an element may have so that all such elements cost at most the budget, and what they cost.
+
+    `costs` receives the number of records with each element of the value.
+    """
+    first, size = indptr[value], indptr[value + 1] - indptr[value]
+    most, total = np.int64(0), np.int64(0)
+    for i in range(size):
+        element = ids[first + i]
+        costs[i] = starts[element + 1] - starts[element]
+        total += costs[i]
+        most = max(most, costs[i])
     while total > budget and most > 1:
         most = most * 3 // 4
         total = np.int64(0)
-        for i in range(indptr[value], indptr[value + 1]):
-            count = starts[ids[i] + 1] - starts[ids[i]]
-            if count <= most:
-                total += count
-    return most
+        for i in range(size):
+            total += costs[i] if costs[i] <= most else 0
+    return most, total
 
 
 @bare
@@ -195,45 +209,72 @@ def _insert(partners, found, filled, sums, record):
     return filled
 
 
-@kernel("int32[], int64, int64, int64[], int32[], float32[], int64[], int32[], float32[], int64, int64, int32[,]")
-def find_partners(codes, first, last, indptr, ids, weights, starts, records, impacts, size, budget, out):
+@bare
+def _add_all(indptr, ids, weights, value, starts, costs, records, impacts, most, sums):
+    """Add what a value shares with each record to `sums`, by the elements that at most `most` records have."""
+    first = indptr[value]
+    for i in range(indptr[value + 1] - first):
+        if costs[i] <= most:
+            start, weight = starts[ids[first + i]], weights[first + i]
+            for place in range(start, start + costs[i]):
+                sums[records[place]] += weight * impacts[place]
+
+
+@bare
+def _add_touched(indptr, ids, weights, value, starts, costs, records, impacts, most, sums, touched):
+    """The same, if few records share anything; `touched` receives these, and their number is returned."""
+    first, count = indptr[value], 0
+    for i in range(indptr[value + 1] - first):
+        if costs[i] <= most:
+            start, weight = starts[ids[first + i]], weights[first + i]
+            for place in range(start, start + costs[i]):
+                other = records[place]
+                if sums[other] == 0:
+                    touched[count] = other
+                    count += 1
+                sums[other] += weight * impacts[place]
+    return count
+
+
+@bare_kernel(
+    "int32[], int64, int64, int64[], int32[], float32[], int64[], int32[], float32[], int64, "
+    "int64[], float32[], int32[], float32[], int32[,]"
+)
+def find_partners(
+    codes, first, last, indptr, ids, weights, starts, records, impacts, budget, costs, sums, touched, found, out
+):
     """Find the most similar records for each record from `first` to `last`, by the rare elements that they share.
 
     Parameters
     ----------
     starts, records, impacts
         From `list_postings`: records[starts[e]:starts[e + 1]] contain element e.
-    size : int
-        The total number of records.
     budget : int
         The most postings to read for one record; those of rare elements are read first.
+    costs, sums, touched, found
+        Scratch for the elements of one value, all records, all records, and the partners of one record; `sums` must be
+        0, and is 0 on return.
     out : int32[last - first, partners]
         Receives the partners, best first; -1 for none.
     """
-    sums, touched = np.zeros(size, np.float32), np.empty(size, np.int32)
-    found = np.empty(out.shape[1], np.float32)
     for record in range(first, last):
-        row = out[record - first]
+        row, value, filled = out[record - first], codes[record], 0
         for k in range(row.size):
             row[k] = -1
-        value = codes[record]
         if value < 0:
             continue
-        most, count, filled = _affordable(indptr, ids, value, starts, budget), 0, 0
-        for i in range(indptr[value], indptr[value + 1]):
-            start, stop = starts[ids[i]], starts[ids[i] + 1]
-            if stop - start > most:
-                continue
-            for place in range(start, stop):
-                other = records[place]
-                if sums[other] == 0:
-                    touched[count] = other
-                    count += 1
-                sums[other] += weights[i] * impacts[place]
+        most, cost = _affordable(indptr, ids, value, starts, budget, costs)
+        if cost >= sums.size:  # then looking at every record takes less time than noting which ones were touched
+            _add_all(indptr, ids, weights, value, starts, costs, records, impacts, most, sums)
+            for other in range(sums.size):
+                if sums[other] > 0 and other != record:
+                    filled = _insert(row, found, filled, sums, other)
+                sums[other] = 0
+            continue
+        count = _add_touched(indptr, ids, weights, value, starts, costs, records, impacts, most, sums, touched)
         for place in range(count):
-            other = touched[place]
-            if other != record:
-                filled = _insert(row, found, filled, sums, other)
+            if touched[place] != record:
+                filled = _insert(row, found, filled, sums, touched[place])
         for place in range(count):
             sums[touched[place]] = 0
 
@@ -318,12 +359,12 @@ def _sum_words(words, value, digits):
     return total, codes, count
 
 
-@kernel(
+@bare_kernel(
     "int32[], int32[], int32[], int64, int64, float32[,], C[], int64[], (int64[], int32[], float32[]), "
-    "(int64[], int32[], int64[], float32[]), int64, int64, int64",
+    "(int64[], int32[], int64[], float32[]), int64, float32[], uint8[], int64[,], int64[,]",
     C=("uint8", "uint32"),
 )
-def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, words, number, size, digits):
+def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, words, digits, dense, marks, one, other):
     """The similarity of pairs of texts, by the rarity of the elements that they share; 0 if a value is missing.
 
     The elements of the left record are written to a dense vector and looked up for each right record, so pairs with the
@@ -334,15 +375,15 @@ def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, w
     grams : (indptr, ids, weights)
     words : (indptr, ids, starts, rarity)
         `rarity` has one entry for each of `ids`.
-    number, size, digits
-        The number of trigrams, the number of words, and the first word with a digit.
+    digits
+        The first word with a digit.
+    dense, marks, one, other
+        Scratch: zeros for all trigrams and for all words, and two times int64[3, SOFT_PAIRS].
     out : float32[pairs, 5]
         Cosine of trigrams; shared words, as a share of all words and of the words of the shorter text; share of numbers
         and codes that conflict; rarity of the shared codes.
     """
     indptr, ids, _, rarity = words
-    dense, marks = np.zeros(number, np.float32), np.zeros(size, np.uint8)
-    one, other = np.empty((3, SOFT_PAIRS), np.int64), np.empty((3, SOFT_PAIRS), np.int64)
     loaded, sum_a, codes_a, plain_a = np.int32(-1), 0.0, 0.0, 0
     for k in range(first, last):
         row, a, b = out[k], codes[left[k]], codes[right[k]]

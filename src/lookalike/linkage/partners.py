@@ -89,12 +89,21 @@ def _texts_of(column: Column) -> pa.Array:
 class Texts:
     """The words and trigrams of all fields that consist of words, and of the whole record; created on first use."""
 
-    def __init__(self, columns: Sequence[Column], each: Mapper = map) -> None:
-        self._columns, self._each = columns, each
+    def __init__(
+        self, columns: Sequence[Column], each: Mapper = map, made: dict[int, TextComparer] | None = None
+    ) -> None:
+        self._columns, self._each, self._given = columns, each, made
+
+    def take(self, records: Int64) -> Texts:
+        """The texts of some records."""
+        made = dict(zip(self._made, self._each(lambda one: one.take(records), self._made.values())))
+        return Texts([column.take(records) for column in self._columns], self._each, made)
 
     @cached_property
     def _made(self) -> dict[int, TextComparer]:
         """The comparer of each field, by its number; if there are several fields, first that of all together (-1)."""
+        if self._given is not None:
+            return self._given
         columns = dict(enumerate(self._columns))
         wordy = {place: column for place, column in columns.items() if column.kind in WORDY}
         told = [column for column in columns.values() if column.kind in TOLD]

@@ -113,6 +113,30 @@ def test_partners_are_the_most_similar_records():
     assert found[0].tolist() == (1 + np.argsort(-scores, kind="stable")[:3]).tolist()
 
 
+@pytest.mark.parametrize("words", [8, 2000], ids=["nearly all records share something", "few do"])
+def test_partners_are_those_of_brute_force(words):
+    draw = np.random.default_rng(words)
+    vocabulary = ["".join(draw.choice(list("abcdefghijklmnopqrstuvwxyz"), 7)) for _ in range(words)]
+    comparer = TextComparer(column([" ".join(draw.choice(vocabulary, 5)) for _ in range(300)]))
+    left, right = (side.ravel() for side in np.indices((300, 300)))
+    scores = comparer.compare(left, right)[:, TRIGRAMS].reshape(300, 300)
+    np.fill_diagonal(scores, 0)
+    found = comparer.partners((0, 300), (0, 300), 4)
+    best = -np.sort(-scores, axis=1)[:, :4]
+    assert np.array_equal(found == -1, best == 0)
+    assert np.where(found < 0, 0, np.take_along_axis(scores, found, 1)) == pytest.approx(best, abs=1e-5)
+
+
+def test_some_records_are_compared_as_if_there_were_no_others():
+    texts = ["zeppelin lamp", *OTHERS, "lamp zeppelin red", "zeppelin", "table lamp"]
+    some = np.array([0, 2, 3, 7, 8, 9])
+    alone = TextComparer(column([texts[record] for record in some]))
+    taken = TextComparer(column(texts)).take(some)
+    left, right = (side.ravel() for side in np.indices((6, 6)))
+    assert taken.compare(left, right) == pytest.approx(alone.compare(left, right), abs=1e-6)
+    assert (taken.partners((0, 6), (0, 6), 5) == alone.partners((0, 6), (0, 6), 5)).all()
+
+
 def test_partners_do_not_depend_on_threads_and_are_never_the_record_itself():
     texts = [f"{a} {b}" for a in ("red", "blue", "green") for b in ("lamp", "cable", "desk")]
     comparer = TextComparer(column(texts))

@@ -15,7 +15,7 @@ from lookalike.linkage.compare.values import Strings, Values
 from lookalike.linkage.fields.columns import Column, WordGroups
 from lookalike.types import Float64, Int8, Int32, Int64, Mapper, Span, UInt8, UInt64
 
-CHUNK = 1 << 17
+CHUNK = 1 << 14
 """Pairs that a thread compares at a time."""
 Fill = Callable[..., None]
 """Fills in the levels of pairs; takes codes, left, right, first, last, out."""
@@ -127,7 +127,7 @@ def spans_of(pairs: int, chunk: int = CHUNK) -> list[Span]:
     Examples
     --------
     >>> spans_of(CHUNK + 1)
-    [(0, 131072), (131072, 131073)]
+    [(0, 16384), (16384, 16385)]
     """
     return [(first, min(first + chunk, pairs)) for first in range(0, pairs, chunk)]
 

@@ -93,11 +93,11 @@ def score_words(
     shares: tuple[float, ...] = ()
     within: tuple[Chance, Float32, Float32] | None = None
     comparer = partial(comparer_of, settings=run.settings)
-    search = partial(_measure_chance, evidence, split=split or 0, comparer=comparer, each=each)
+    search = partial(_measure_chance, evidence, texts, split=split or 0, comparer=comparer, each=each)
     if sizes[1] is None:
         judge, single = _judge_table(left, right, measured, evidence, common, records)
     else:
-        within = search(own.kept, texts if records == len(columns[0]) else None)
+        within = search(own.kept)
         judge, estimate, single = _judges(left, right, measured, evidence, common, *within, run.settings.one_to_one)
         shares, equal = judge_equal(
             columns, pairs.left, pairs.right, (sizes[0], sizes[1]), every, evidence.features
@@ -191,8 +191,8 @@ def _judged_scores(
 
 def _measure_chance(
     evidence: Evidence,
+    texts: Texts,
     records: Int64,
-    texts: Texts | None = None,
     *,
     split: int,
     comparer: Callable[[Column], AnyComparer],
@@ -201,9 +201,8 @@ def _measure_chance(
     """The pairs within each of the two tables, their features, and those of some records compared with themselves.
 
     Only these `records` are looked up, each among the others of its table; those below `split` belong to the left one.
-    `texts` are theirs, if known.
     """
-    texts = Texts([column.take(records) for column in evidence.columns], each) if texts is None else texts
+    texts = texts if len(records) == len(evidence.columns[0]) else texts.take(records)
     sizes = int((records < split).sum()), int((records >= split).sum())
     chance = Chance(*chance_pairs(texts, sizes[0], len(records), each), sizes)
     some = np.unique(np.linspace(0, len(records) - 1, SELVES).astype(np.int64))
