@@ -43,8 +43,10 @@ demo: install
 test: install
 	$(BIN)/pytest $(PARALLEL)
 
+# Tests that take minutes, and those of Hypothesis with ten times as many examples.
 test-slow: install
 	$(BIN)/pytest -m slow
+	LOOKALIKE_EXAMPLES=400 $(BIN)/pytest $(PARALLEL) -m "hypothesis and not slow"
 
 test-benchmarks: install
 	$(BIN)/pytest tests/benchmarks

@@ -8,8 +8,11 @@ from hypothesis import HealthCheck, settings
 from calling import COPY, FOX, IDEAS, caller, jsonl
 from databases import server
 
-# Kernels are loaded inside the first example of a test, so examples have no deadline.
-settings.register_profile("lookalike", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+# Kernels are loaded inside the first example of a test, so examples have no deadline. `make test-slow` tries more of them.
+settings.register_profile(
+    "lookalike", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True,
+    max_examples=int(os.environ.get("LOOKALIKE_EXAMPLES", 40)),
+)  # fmt: skip
 settings.load_profile("lookalike")
 
 # What has been collected stays until the end: looking for garbage in it would take a twentieth of the time.

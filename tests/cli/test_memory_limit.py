@@ -73,6 +73,7 @@ def test_the_sample_of_long_documents_stays_within_memory(tmp_path, command, gro
     assert peak <= LIMIT
 
 
+@pytest.mark.slow
 def test_an_index_that_is_larger_than_memory(tmp_path):
     """375 MB of sets: neither what is written nor what is read of it stays in memory."""
     path, index = write_long(tmp_path / "in.parquet", 6_000, 1300), tmp_path / "index"

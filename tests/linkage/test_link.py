@@ -139,7 +139,7 @@ def test_the_lecture_dates(people):
     assert low - 0.005 <= valid[found.chosen].mean() <= high + 0.005
 
 
-@pytest.mark.parametrize("wanted", [0.8, 0.95])
+@pytest.mark.parametrize("wanted", [pytest.param(0.8, marks=pytest.mark.slow), 0.95])
 def test_a_wanted_precision_is_reached(wanted):
     """People known by their name and postcode only, every value with an error: five samples, intervals of 95%."""
     inside, off = 0, []
