@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from calling import COPY, FOX, IDEAS, caller, jsonl
 from databases import server
 
-# Kernels are loaded inside the first example of a test, so examples have no deadline. `make test-slow` tries more of them.
+# Kernels are loaded inside the first example of a test, so examples have no deadline. `make test-slow` tries more.
 settings.register_profile(
     "lookalike", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True,
     max_examples=int(os.environ.get("LOOKALIKE_EXAMPLES", 40)),
