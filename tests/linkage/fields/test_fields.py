@@ -5,14 +5,18 @@ import decimal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError, UsageError
+from lookalike.linkage.fields import kinds, numbers
 from lookalike.linkage.fields.kinds import recognise
+from lookalike.linkage.fields.letters import pattern_for
 from lookalike.linkage.fields.reader import FieldReader, choose_kinds, columns_of
 from lookalike.linkage.fields.spec import KINDS, Field, parse_fields
+from lookalike.types import strings_to_arrow
 
 SURNAMES = ["Smith", "O'Brien", "van der Berg", "Zoë-Müller", "Nguyễn", "Ng", "Ivanov", "García Márquez"]
 COLUMNS = [
@@ -362,3 +366,18 @@ def test_any_value_has_a_normal_form(kind, data):
     if kind in ("person", "text", "address"):
         assert one_column(kind, normal)[0] == normal
     recognise("x", pa.array(values, pa.string()))
+
+
+PATTERNS = [text for text in vars(kinds).values() if isinstance(text, str) and r"\p" in text and "{Han}" not in text]
+
+
+@given(st.lists(st.text(st.characters(max_codepoint=127), min_size=1), min_size=1))
+@example(["12 Main St", "kx-tg67 b", "O'Brien, A.-B", "5 lamp", "x 9 b"])
+def test_values_of_ascii_match_the_patterns_for_them_as_they_match_those_for_all_letters(texts):
+    assert len(PATTERNS) >= 4
+    values = strings_to_arrow(texts)
+    for pattern in [*PATTERNS, numbers._SIMPLE, r"[^\pL\d]+"]:
+        assert r"\p" not in pattern_for(values, pattern)
+        assert pc.count_substring_regex(values, pattern_for(values, pattern)).equals(
+            pc.count_substring_regex(values, pattern)
+        )

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.linkage.fields.dates import ORDERS, REAL, find_order, iso_dates
-from lookalike.linkage.fields.letters import UNSPACED, space_characters
+from lookalike.linkage.fields.letters import UNSPACED, pattern_for, space_characters
 from lookalike.linkage.fields.normalise import STREET_WORDS, can_be_numbered, strip_texts, write_strings
 from lookalike.linkage.fields.numbers import are_ranges, find_units
 from lookalike.types import Int32, to_arrow
@@ -61,8 +61,8 @@ _CODE = r"^[\pL\d][\pL\d/#._-]*(?: [\pL\d]{1,4})?$"
 _WORDS = r"^[\pL\pM][\pL\pM'’`.-]*(?:[ ,]+[\pL\pM][\pL\pM'’`.-]*){0,3}$"
 _LONG_RUN = rf"{UNSPACED}{{7}}"
 """More Chinese or Japanese characters than a name has."""
-_NUMBER_AND_WORDS = r"\d.*\pL{2}.*|\pL{2}.*\d"
-_HOUSE_NUMBER = r"^\D{0,8}\d+ ?\pL?[\s,]+(?:[^\d\s]+[\s,]*){1,8}|[\pL.]{2,}[\s,]+\d+ ?\pL?$"
+_NUMBER_AND_WORDS = r"\d.*[\pL]{2}.*|[\pL]{2}.*\d"
+_HOUSE_NUMBER = r"^\D{0,8}\d+ ?[\pL]?[\s,]+(?:[^\d\s]+[\s,]*){1,8}|[\pL.]{2,}[\s,]+\d+ ?[\pL]?$"
 _STREET = r"(?i)\b(?:" + "|".join(sorted({*STREET_WORDS} - {"north", "south", "east", "west", "floor"})) + r")\b"
 
 
@@ -128,7 +128,7 @@ def occur_twice(codes: Int32) -> bool:
 
 def _share(values: pa.Array, pattern: str) -> float:
     """The share of values that match the pattern."""
-    return float(pc.mean(pc.match_substring_regex(values, pattern)).as_py() or 0.0)
+    return float(pc.mean(pc.match_substring_regex(values, pattern_for(values, pattern))).as_py() or 0.0)
 
 
 def _percent(share: float) -> str:
@@ -186,6 +186,8 @@ def take_sample(texts: pa.Array, rows: int, distinct: bool = False, *, most: int
 
 def _as_dates(values: pa.Array, hints: set[str]) -> str:
     """The reason why these are dates; "" if they are not."""
+    if _share(values, r"\d") < MOST:
+        return ""
     lower = pc.utf8_lower(values)
     order = find_order(lower)
     share = _share(pc.fill_null(iso_dates(lower, order or "dmy"), ""), REAL)
@@ -244,12 +246,12 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
     pages = _share(values, _PAGE)
     if pages >= MOST:
         return "code", f"{_percent(pages)} are addresses of pages with numbers"
-    codes = _share(_without_common_words(pc.filter(values, pc.match_substring_regex(values, _CODE))), r"\d")
-    codes *= _share(values, _CODE)
+    single = pc.filter(values, pc.match_substring_regex(values, pattern_for(values, _CODE)))
+    codes = _share(_without_common_words(single), r"\d") * len(single) / len(values)
     if codes >= MOST and "address" not in hints:
         return "code", f"{_percent(codes)} are single words with digits"
     mixed = _share(values, _NUMBER_AND_WORDS)
-    if "address" in hints and _share(values, r"\pL{2}") >= 0.5:
+    if "address" in hints and _share(values, r"[\pL]{2}") >= 0.5:
         return "address", f"the column's name suggests it, and {_percent(mixed)} are words with numbers"
     if mixed >= MOST and "text" not in hints and _looks_like_addresses(values):
         return "address", f"{_percent(mixed)} are words with a house number"
@@ -257,7 +259,8 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
     if names >= MOST and "text" not in hints and _share(values, r"^.{1,40}$") >= 0.95:
         alike = "like names of people, places or companies"
         return "person", f"{_percent(names)} are one to four words of letters, {alike}"
-    words = float(pc.mean(pc.count_substring_regex(space_characters(values), r"[\pL\d]+")).as_py())
+    counts = pc.count_substring_regex(space_characters(values), pattern_for(values, r"[\pL\d]+"))
+    words = float(pc.mean(counts).as_py())
     return "text", f"its values fit no other kind; they have {words:.1f} words on average"
 
 
@@ -274,7 +277,7 @@ def _without_common_words(values: pa.Array) -> pa.Array:
     >>> _without_common_words(pa.array(["python3-click", "python3-rich", "py3c"])).to_pylist()
     ['-click', '-rich', 'py3c']
     """
-    words = pc.list_flatten(pc.split_pattern_regex(values, r"[^\pL\d]+"))
+    words = pc.list_flatten(pc.split_pattern_regex(values, pattern_for(values, r"[^\pL\d]+")))
     counts = pc.value_counts(words)
     common = pc.filter(counts.field("values"), pc.greater(counts.field("counts"), len(values) / 2))
     listed = "|".join(re.escape(one) for one in common.to_pylist() if one)

@@ -1,6 +1,7 @@
 """What folding leaves as it is: scripts without spaces, letters with a stroke, and characters that nobody sees.
 
-Folding is the same for all commands. What is added here applies to the fields of records only.
+Folding is the same for all commands. What is added here applies to the fields of records only. Texts of ASCII have none
+of this, and are searched with shorter patterns.
 """
 
 from __future__ import annotations
@@ -20,9 +21,29 @@ PLAIN = {
 _ODD = f"[{''.join(PLAIN.values())}]"
 
 
+def _are_ascii(values: pa.Array) -> bool:
+    return bool(pc.all(pc.string_is_ascii(values), min_count=0).as_py())
+
+
+def pattern_for(values: pa.Array, pattern: str) -> str:
+    r"""The pattern, with the letters of ASCII instead of all letters if the values have no others.
+
+    All letters of Unicode take milliseconds to compile, longer than a few values take to search. In the pattern, the
+    classes `\pL`, `\pM` and `\pZ` must be in brackets, and `\pM` not alone.
+
+    Examples
+    --------
+    >>> pattern_for(pa.array(["lamp"]), r"[\pL\pM]+"), pattern_for(pa.array(["läuft"]), r"[\pL\pM]+")
+    ('[A-Za-z]+', '[\\pL\\pM]+')
+    """
+    if not _are_ascii(values):
+        return pattern
+    return pattern.replace(r"\pL", "A-Za-z").replace(r"\pM", "").replace(r"\pZ", " ")
+
+
 def _having(values: pa.Array, pattern: str) -> pa.Array | None:
     """Which values match; None if none does. Texts of ASCII are not searched."""
-    if pc.all(pc.string_is_ascii(values), min_count=0).as_py():
+    if _are_ascii(values):
         return None
     found = pc.fill_null(pc.match_substring_regex(values, pattern), False)
     return found if pc.any(found, min_count=0).as_py() else None

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from lookalike.linkage.fields.letters import pattern_for
 from lookalike.types import compute as pc
 
 LONGEST_AFFIX = 30
@@ -43,7 +44,7 @@ _ONE_NUMBER = re.compile(
     re.VERBOSE,
 )
 _WORD = r"[^\W\d_]+"
-_SIMPLE = r"^\D{0,12}\d[\d.,'’\s\pZ]*(?:\D{0,12}|\D{0,11}\pL\d)$"
+_SIMPLE = r"^\D{0,12}\d[\d.,'’\s\pZ]*(?:\D{0,12}|\D{0,11}[\pL]\d)$"
 _PLACED = re.compile(rf"(\D*?)[-+−]?((?:\d{{1,3}}(?:[.,'’\s]\d{{3}})+|\d+)(?:[.,]\d*)?)({_AFTER})")
 _RANGE = r"^[1-9]\d{0,4}\s?[-–]\s?[1-9]\d{0,4}$"
 
@@ -164,7 +165,7 @@ def find_units(values: pa.Array, most: float, labels: Collection[str], named: bo
     >>> find_units(pa.array(prices), 0.8, (), False), find_units(pa.array(["12 Elm", "9 Oak"]), 0.8, (), False)
     ((['EUR'], 1.0), ([], 0.0))
     """
-    if float(pc.mean(pc.match_substring_regex(values, _SIMPLE)).as_py() or 0) < most:
+    if float(pc.mean(pc.match_substring_regex(values, pattern_for(values, _SIMPLE))).as_py() or 0) < most:
         return [], 0.0
     placed = [one for one in map(_Placed.find, values.to_pylist()) if one is not None]
     counts = Counter((one.before, one.after) for one in placed if _is_unit(one, labels, named))
