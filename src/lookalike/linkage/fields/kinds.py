@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.linkage.fields.dates import ORDERS, REAL, find_order, iso_dates
+from lookalike.linkage.fields.dates import ORDERS, REAL, WRITTEN, find_order, iso_dates
 from lookalike.linkage.fields.letters import UNSPACED, pattern_for, space_characters
 from lookalike.linkage.fields.normalise import STREET_WORDS, can_be_numbered, strip_texts, write_strings
 from lookalike.linkage.fields.numbers import are_ranges, find_units
@@ -186,9 +186,9 @@ def take_sample(texts: pa.Array, rows: int, distinct: bool = False, *, most: int
 
 def _as_dates(values: pa.Array, hints: set[str]) -> str:
     """The reason why these are dates; "" if they are not."""
-    if _share(values, r"\d") < MOST:
-        return ""
     lower = pc.utf8_lower(values)
+    if _share(lower, WRITTEN) < MOST:
+        return ""
     order = find_order(lower)
     share = _share(pc.fill_null(iso_dates(lower, order or "dmy"), ""), REAL)
     if share >= MOST:
