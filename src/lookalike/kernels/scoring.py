@@ -87,6 +87,21 @@ def weigh_rows(measured, weights, start, scores):
         scores[k] = total
 
 
+@bare_kernel("uint32[,], int64[], uint64[]")
+def number_rows(bits, rows, numbers):
+    """A pseudo-random number for each of some `rows`, which depends only on its values: uint64[rows].
+
+    `bits` are those of float32[every, columns]; -0.0 counts as 0.0.
+    """
+    for k in range(rows.size):
+        row, state = bits[rows[k]], np.uint64(0)
+        for i in range(row.size):
+            value = np.uint64(row[i]) if row[i] != np.uint32(0x80000000) else np.uint64(0)
+            state = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)
+            state ^= state >> np.uint64(29)
+        numbers[k] = state
+
+
 @bare_kernel("float64[,], float64[], float64[], float64[], float64[,]")
 def sum_products(table, single, double, sums, products):
     """The weighted sum of the rows of a table, and of the products of their values, in the order of the rows.

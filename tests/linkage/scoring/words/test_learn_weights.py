@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
+from lookalike.kernels.scoring import number_rows
 from lookalike.linkage.scoring.words.evidence import Feature
 from lookalike.linkage.scoring.words.weights import learn_weights
 
@@ -37,3 +41,20 @@ def learn(before, now):
 )
 def test_weights_from_doubtful_pairs_must_not_find_many_more(before, now, learned):
     assert learn(before, now) == learned
+
+
+VALUES = st.sampled_from([0.0, -0.0, 0.25, 1e30])
+
+
+@given(arrays(np.float32, st.tuples(st.integers(0, 5), st.integers(1, 4)), elements=VALUES))
+def test_the_number_of_a_row_depends_on_its_values_alone(table):
+    rows = np.arange(len(table))[::-1].copy()
+    numbers = np.empty(len(rows), np.uint64)
+    number_rows(table.view(np.uint32), rows, numbers)
+    for row, number in zip(rows, numbers):
+        state = 0
+        for value in table[row]:
+            bits = int.from_bytes((value + np.float32(0)).tobytes(), "little")
+            state = (state ^ bits) * 0x9E3779B97F4A7C15 % 2**64
+            state ^= state >> 29
+        assert number == state

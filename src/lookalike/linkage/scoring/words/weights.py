@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lookalike.kernels.scoring import number_rows
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
@@ -282,7 +283,7 @@ def _examples(
     parts = []
     for some in (mutual & (belief > 0), (taken[left] | taken[right]) & ~mutual):
         places = np.flatnonzero(some)
-        numbers = _shuffle(measured[places])
+        numbers = _shuffle(measured, places)
         if len(places) > SAMPLE:
             belief[places] *= len(places) / SAMPLE  # the pairs drawn represent the others
             drawn = np.argpartition(numbers, SAMPLE)[:SAMPLE]
@@ -292,20 +293,19 @@ def _examples(
     return chosen, belief[chosen]
 
 
-def _shuffle(measured: Float32) -> UInt64:
-    """A pseudo-random number for each row, which depends only on the contents of the row.
+def _shuffle(measured: Float32, rows: Int64) -> UInt64:
+    """A pseudo-random number for each of some rows, which depends only on the contents of the row.
 
     Examples
     --------
-    >>> rows = np.array([[0.5, 0], [0, 0.5], [0.5, 0]], np.float32)
-    >>> _shuffle(rows)[0] == _shuffle(rows)[2], _shuffle(rows)[0] == _shuffle(rows)[1]
+    >>> table = np.array([[0.5, 0], [0, 0.5], [0.5, -0.0]], np.float32)
+    >>> numbers = _shuffle(table, np.arange(3))
+    >>> numbers[0] == numbers[2], numbers[0] == numbers[1]
     (np.True_, np.False_)
     """
-    state = np.zeros(len(measured), np.uint64)
-    for column in measured.T:
-        state = (state ^ np.ascontiguousarray(column + np.float32(0)).view(np.uint32)) * np.uint64(0x9E3779B97F4A7C15)
-        state ^= state >> np.uint64(29)
-    return state
+    numbers = np.empty(len(rows), np.uint64)
+    number_rows(measured.view(np.uint32), rows, numbers)
+    return numbers
 
 
 def _regress(
