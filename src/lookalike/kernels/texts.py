@@ -332,17 +332,17 @@ def _unload(indptr, ids, value, dense):
 
 @bare
 def _dot(indptr, ids, weights, value, dense):
-    """The dot product of a value's weights and the loaded weights."""
+    """The dot product of a value's weights and the loaded weights; as float32, it is the same in any order."""
     start, stop = indptr[value], indptr[value + 1]
-    one = two = three = four = np.float32(0)
+    one = two = three = four = 0.0
     for i in range(start, stop - 3, 4):
-        one += weights[i] * dense[ids[i]]
-        two += weights[i + 1] * dense[ids[i + 1]]
-        three += weights[i + 2] * dense[ids[i + 2]]
-        four += weights[i + 3] * dense[ids[i + 3]]
+        one += np.float64(weights[i]) * dense[ids[i]]
+        two += np.float64(weights[i + 1]) * dense[ids[i + 1]]
+        three += np.float64(weights[i + 2]) * dense[ids[i + 2]]
+        four += np.float64(weights[i + 3]) * dense[ids[i + 3]]
     for i in range(stop - (stop - start) % 4, stop):
-        one += weights[i] * dense[ids[i]]
-    return (one + two) + (three + four)
+        one += np.float64(weights[i]) * dense[ids[i]]
+    return np.float32((one + two) + (three + four))
 
 
 @bare
