@@ -90,8 +90,8 @@ def thin(case: Case, share: float, seed: int = 1) -> Case:
 def separate(case: Case, share: float, seed: int = 1) -> Case:
     """Two tables of the listed records only, of which about this share has its match in the other table.
 
-    Every entity is in both tables or in one, as drawn. A record whose match is listed rarely has another one, so that the
-    list is nearly complete here. With a share of 1 all listed records are left.
+    Every entity is in both tables or in one, as drawn. A record whose match is listed rarely has another one, so that
+    the list is nearly complete here. With a share of 1 all listed records are left.
     """
     if case.right is None:
         return case
