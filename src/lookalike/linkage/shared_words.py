@@ -1,6 +1,6 @@
 """The words that two records have in common, and in how many records each occurs, to explain links between texts.
 
-Like `kernels.texts`: also codes that one record writes as two words, and words that differ by one edit.
+Like `kernels.text_pairs`: also codes that one record writes as two words, and words that differ by one edit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from lookalike.kernels.texts import SOFT_LENGTH, SOFT_PAIRS
+from lookalike.kernels.text_pairs import SOFT_LENGTH, SOFT_PAIRS
 from lookalike.linkage.fields.columns import Column
 from lookalike.types import Int64, strings_to_arrow, text_scalar, to_numpy
 from lookalike.types import compute as pc

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lookalike.kernels import texts as kernels
+from lookalike.kernels.text_pairs import SOFT_PAIRS, compare_texts
 from lookalike.linkage.compare.levels import spans_of
 from lookalike.linkage.compare.values import Strings
 from lookalike.linkage.fields.columns import Column
@@ -123,8 +124,8 @@ class TextComparer:
 
         def work(span: Span) -> None:
             dense, marks = np.zeros(self._listed.number, np.float32), np.zeros(size, np.uint8)
-            unshared = np.empty((2, 3, kernels.SOFT_PAIRS), np.int64)
-            kernels.compare_texts(self.codes, left, right, *span, out, *given, dense, marks, *unshared)
+            unshared = np.empty((2, 3, SOFT_PAIRS), np.int64)
+            compare_texts(self.codes, left, right, *span, out, *given, dense, marks, *unshared)
 
         list(each(work, spans_of(len(left))))
         return out
