@@ -63,6 +63,14 @@ def test_shares_are_symmetric_and_at_most_one(texts):
     assert (there[:CODES] <= 1.00001).all()
 
 
+def test_trigrams_are_the_same_to_the_last_bit_in_either_direction():
+    draw = np.random.default_rng(7)
+    words = ["".join(draw.choice(list("abcdefgh"), 5)) for _ in range(60)]
+    comparer = TextComparer(column([" ".join(draw.choice(words, 12)) for _ in range(150)]))
+    left, right = (side.ravel() for side in np.indices((150, 150)))
+    assert np.array_equal(comparer.compare(left, right)[:, TRIGRAMS], comparer.compare(right, left)[:, TRIGRAMS])
+
+
 OTHERS = ["table lamp", "desk lamp", "floor lamp", "lamp shade", "usb cable", "red cable"]
 
 
