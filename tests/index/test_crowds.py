@@ -127,6 +127,7 @@ def test_a_log_of_many_items_becomes_a_segment(tmp_path):
     with la.Index.create(tmp_path / "index", threshold=0.9, shingle="word:5") as index:
         for first in range(0, 4200, 600):
             index.add(texts[first : first + 600])
+        index.store.settle()
         stats = index.stats()
         assert stats["segments"] == 1
         assert stats["log"]["items"] == 0

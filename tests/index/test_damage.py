@@ -18,16 +18,28 @@ TEXTS = corpus(120, seed=4)
 
 @pytest.fixture(scope="module")
 def intact(tmp_path_factory):
-    """An index with a segment, removed items and a log."""
+    """An index with a segment, removed items and items that are in no segment yet, closed."""
     folder = tmp_path_factory.mktemp("intact") / "index"
     with la.Index.create(folder, TEXTS[:80], **OPTIONS) as index:
-        index.store.publish(index.store.view)
+        index.store.settle()
         index.remove(range(0, 20, 3))
-        index.store.publish(index.store.view)
         for text in TEXTS[80:]:
             index.add([text])
         index.remove([5])
     return folder
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """What a writer leaves behind that is killed: the last changes are in the log of SQLite only."""
+    place = tmp_path_factory.mktemp("killed")
+    with la.Index.create(place / "open", TEXTS[:80], **OPTIONS) as index:
+        index.store.settle()
+        for text in TEXTS[80:]:
+            index.add([text])
+        index.remove([5])
+        shutil.copytree(place / "open", place / "index", ignore=shutil.ignore_patterns("*-shm"))
+    return place / "index"
 
 
 def answers(folder, alone=False):
@@ -42,38 +54,45 @@ def files(folder):
     return [path.name for path in sorted(folder.iterdir()) if path.name != "writer.lock"]
 
 
-def test_the_folder_has_every_kind_of_file(intact):
-    assert [name.partition("-")[0] for name in files(intact)] == ["index.json", "log", "removed", "segment"]
+def test_the_folders_have_every_kind_of_file(intact, killed):
+    kinds = ["acknowledged.bin", "index.sqlite", "segment"]
+    assert [name.partition("-")[0] for name in files(intact)] == kinds
+    assert "index.sqlite-wal" in files(killed)
     assert len(answers(intact)) > 100
 
 
-def expect_noticed(folder, name, right):
+def expect_noticed(folder, name, right, always):
+    """Damage is named; or, in the unused space of a file of SQLite, it makes no difference."""
     wrong = check_store(folder)
-    assert wrong, f"check does not notice that {name} is damaged"
-    assert all(name in line for line in wrong)
-    for alone in (False, True):
-        assert told(folder, alone) in (right, f"{name} is damaged")
+    assert wrong or not always, f"check does not notice that {name} is damaged"
+    told = [answers_or_error(folder, alone) for alone in (False, True)]
+    assert told in ([right, right], [f"{name} is damaged"] * 2, [right, f"{name} is damaged"])
+    assert wrong or told == [right, right]
+    assert all(name.removesuffix("-wal") in line for line in wrong)
 
 
-def told(folder, alone):
+def answers_or_error(folder, alone):
     """The answers, or which file is damaged."""
     try:
         return answers(folder, alone)
     except la.LookalikeError as error:
-        file = Path(str(error).partition(": ")[0])
-        return f"{file.name} is damaged"
+        place, _, what = str(error).partition(": ")
+        name = Path(place).name
+        return f"{name}-wal is damaged" if "-wal beside it is damaged or missing" in what else f"{name} is damaged"
 
 
-@pytest.mark.parametrize("kind", ["index.json", "log", "removed", "segment"])
 @pytest.mark.parametrize("how", ["flip", "truncate", "delete"])
-def test_damage_is_named(intact, tmp_path, kind, how):
-    right = answers(intact)
-    name = next(name for name in files(intact) if name.startswith(kind))
-    size = (intact / name).stat().st_size
+@pytest.mark.parametrize("kind", ["index.sqlite", "segment", "acknowledged.bin", "index.sqlite-wal"])
+def test_damage_is_named(intact, killed, tmp_path, kind, how):
+    whole = killed if kind.endswith("-wal") else intact
+    shutil.copytree(whole, tmp_path / "whole")  # the last reader of a killed index removes the log of SQLite
+    right = answers(tmp_path / "whole")
+    name = next(name for name in files(whole) if name.startswith(kind))
+    size = (whole / name).stat().st_size
     places = [None] if how == "delete" else [*range(0, size, max(1, size // 40)), size - 1]
     for place in places:
         folder = tmp_path / "damaged"
-        shutil.copytree(intact, folder)
+        shutil.copytree(whole, folder, ignore=shutil.ignore_patterns("*-shm"))
         path = folder / name
         if how == "delete":
             path.unlink()
@@ -84,18 +103,17 @@ def test_damage_is_named(intact, tmp_path, kind, how):
             content = bytearray(path.read_bytes())
             content[place] ^= 0x10
             path.write_bytes(content)
-        expect_noticed(folder, name, right)
+        expect_noticed(folder, name, right, always=kind == "segment")
         shutil.rmtree(folder)
 
 
-def test_an_unfinished_record_at_the_end_of_the_log_is_ignored(intact, tmp_path):
+def test_a_change_that_was_not_finished_is_ignored(killed, tmp_path):
     folder = tmp_path / "torn"
-    shutil.copytree(intact, folder)
-    log = next(folder.glob("log-*.bin"))
-    with log.open("ab") as file:
-        file.write(b"item" + b"\x07" * 30)
+    shutil.copytree(killed, folder)
+    with (folder / "index.sqlite-wal").open("ab") as file:
+        file.write(b"\x07" * 3000)
     assert check_store(folder) == []
-    assert answers(folder) == answers(intact)
+    assert answers(folder) == answers(killed)
     with la.Index.open(folder) as index:
         index.add([{"id": "after", "text": "a text that comes after the accident, and stays"}])
     assert check_store(folder) == []
@@ -111,9 +129,10 @@ def test_a_folder_that_is_not_an_index_is_refused(tmp_path):
 def test_another_format_is_refused_with_instructions(intact, tmp_path):
     folder = tmp_path / "newer"
     shutil.copytree(intact, folder)
-    told = (folder / "index.json").read_text()
-    (folder / "index.json").write_text(told.replace('"format": 1', '"format": 9'))
-    with pytest.raises(la.BadDataError, match=r"has format 9, and lookalike .* reads format 1; use the version"):
+    with (folder / "index.sqlite").open("r+b") as file:
+        file.seek(60)
+        file.write((9).to_bytes(4, "big"))
+    with pytest.raises(la.BadDataError, match=r"has format 9, and lookalike .* reads format 2; use the version"):
         la.Index.open(folder)
 
 
@@ -129,7 +148,7 @@ def test_a_damaged_key_does_not_hide_an_item(tmp_path, alone):
     folder, texts = tmp_path / "index", [f"a{n} b{n} c{n}" for n in range(6000)]
     with la.Index.create(folder, texts, recall=0.5, hashes=1) as index:
         assert index.store.kind.plan.bands == 1
-        index.store.publish(index.store.view)
+        index.store.settle()
     path = next(folder.glob("segment-*.bin"))
     file, content = CheckedFile(path), path.read_bytes()
     numbers, begin = file.load("numbers")[0], file.begin("keys")

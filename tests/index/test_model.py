@@ -2,7 +2,6 @@
 
 import shutil
 import tempfile
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import lookalike as la
-import reference
 from databases import server
+from modelling import OPTIONS, put, similar
 
-# recall that close to 1 leaves no pair at this threshold out, in sets as small as these
-OPTIONS = {"threshold": 0.5, "shingle": "word:1", "recall": 0.999999, "hashes": 1024}
 TEXTS = st.lists(st.sampled_from("abcdefg"), max_size=6).map(" ".join)
 IDS = st.sampled_from([f"i{n}" for n in range(12)])
 ROWS = st.lists(st.tuples(IDS, TEXTS), min_size=1, max_size=5)
@@ -38,17 +35,10 @@ class IndexModel(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
     def similar(self, text):
-        """The best first; of equals, the one that came first."""
-        mine = reference.shingles(text, "word:1")
-        found = []
-        for place, (name, other) in enumerate(self.model):
-            theirs = reference.shingles(other, "word:1")
-            if reference.holds("jaccard", mine, theirs, Fraction(1, 2)):
-                found.append((-reference.exact("jaccard", mine, theirs), place, name))
-        return [(name, float(-minus)) for minus, _, name in sorted(found)]
+        return similar(self.model, text)
 
     def put(self, name, text):
-        self.model = [row for row in self.model if row[0] != name] + [(name, text)]
+        self.model = put(self.model, name, text)
 
     @rule(rows=ROWS)
     def add(self, rows):
@@ -111,7 +101,7 @@ class IndexModel(RuleBasedStateMachine):
 class FolderModel(IndexModel):
     @rule()
     def make_a_segment_of_the_log(self):
-        self.index.store.publish(self.index.store.view)
+        self.index.store.settle()
 
 
 class DatabaseModel(IndexModel):

@@ -183,21 +183,13 @@ def test_the_first_writer_determines_the_kind_of_items(database):
         other.close()
 
 
-def end_connections(database):
-    """What a restart of the server does to everybody who is connected."""
-    with psycopg.connect(database.url, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lookalike'"
-        )
-
-
 def test_lost_connections_are_replaced(database):
     place = database.new_index()
     with la.Index.create(place, ["a b c d e f"], threshold=0.5) as index:
         reader = la.Index.open(place, read_only=True)
-        end_connections(database)
+        database.end_connections()
         assert (index.query(["a b c d e f"]).num_rows, reader.query(["a b c d e f"]).num_rows) == (1, 1)
-        end_connections(database)
+        database.end_connections()
         index.add(["g h i j k l"])
         assert (len(index), len(reader), reader.refresh(), len(reader), index.check()) == (2, 1, True, 2, [])
         reader.close()

@@ -1,5 +1,6 @@
 """Several processes: one writer, killed at any moment, and readers that see whole states."""
 
+import errno
 import json
 import os
 import random
@@ -14,7 +15,9 @@ import pytest
 
 import lookalike as la
 from corpora import corpus
-from lookalike.index.folder.manifest import Manifest
+from lookalike.index.folder import store
+from lookalike.index.folder.segment_writer import SegmentWriter
+from lookalike.index.folder.state_file import StateFile
 from lookalike.index.stores import check_store
 
 OPTIONS = {"threshold": 0.7, "shingle": "word:3"}
@@ -240,37 +243,73 @@ except la.ResourceError as error:
     assert check_store(tmp_path / "index") == []
 
 
-def test_without_room_for_a_segment_the_log_continues(tmp_path):
+def test_without_room_for_a_segment_additions_go_on(tmp_path, monkeypatch):
     """A change is safe in the log; that no segment can be made of it must not undo it."""
-    script = """
-import resource, signal, sys, lookalike as la
-from lookalike.index.folder import store
-store.LOG_RECORDS = 10
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-index = la.Index.open(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000))
-number, longest = 0, 0
-try:
-    for number in range(1000):
-        index.add([{"id": f"i{number}", "text": " ".join(f"w{number}x{i}" for i in range(200))}])
-        longest = max(longest, index.stats()["log"]["records"])
-except la.ResourceError as error:
-    print(number, longest, len(index), index.check(), error)
-"""
-    la.Index.create(tmp_path / "index", shingle="word:1").close()
-    command = [sys.executable, "-c", script, tmp_path / "index"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    count, longest, there, wrong, message = done.stdout.split(maxsplit=4)
-    assert int(count) == int(there) > 40
-    assert int(longest) > 20  # after the first time without room, the log grew beyond 10 records
-    assert wrong == "[]"
-    assert "log-" in message
-    with la.Index.open(tmp_path / "index") as index:
-        assert len(index) == int(count)
-        index.compact()  # now there is room
-        assert (index.stats()["segments"], index.stats()["log"]["items"]) == (1, 0)
+    monkeypatch.setattr(store, "LOG_RECORDS", 10)
+    finish, full = SegmentWriter.finish, [True]
+
+    def finish_unless_full(writer):
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        finish(writer)
+
+    monkeypatch.setattr(SegmentWriter, "finish", finish_unless_full)
+    with la.Index.create(tmp_path / "index", shingle="word:1") as index:
+        for number in range(50):
+            told = index.add([{"id": f"i{number}", "text": " ".join(f"w{number}x{i}" for i in range(200))}])
+            assert told["added"].to_pylist() == [True]
+        index.store.settle()
+        stats = index.stats()
+        assert (stats["items"], stats["segments"], stats["log"]["items"]) == (50, 0, 50)
+        assert f"{tmp_path / 'index'}: no space left" in stats["problem"]
+        with pytest.raises(la.ResourceError, match="no space left"):
+            index.compact()
+        full.clear()
+        index.store.settle()
+        stats = index.stats()
+        assert (stats["items"], stats["segments"], stats["log"]["items"], stats["problem"]) == (50, 1, 0, None)
         assert index.query([" ".join(f"w7x{i}" for i in range(200))])["right"].to_pylist() == ["i7"]
         assert index.check() == []
+    assert len(list((tmp_path / "index").glob("segment-*.bin"))) == 1
+
+
+def test_a_damaged_segment_does_not_keep_others_from_being_added(tmp_path, monkeypatch):
+    """It cannot be merged; what is added is stored all the same, and no addition reports an error."""
+    monkeypatch.setattr(store, "LOG_RECORDS", 10)
+    folder = tmp_path / "index"
+    with la.Index.create(folder, [f"x{n} y{n} z{n}" for n in range(2000)], shingle="word:1") as index:
+        index.store.settle()
+    path = next(folder.glob("segment-*.bin"))
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1  # in a set, which is read when the segment is merged, and not when it is opened
+    path.write_bytes(content)
+    with la.Index.open(folder) as index:
+        for number in range(300):
+            index.add([{"id": f"i{number}", "text": f"w{number} v{number}"}], on_conflict="error")
+        for number in range(4):  # enough for a merge with the first
+            index.add([{"id": f"j{number} {n}", "text": f"u{number}{n} t{n}"} for n in range(2000)])
+            index.store.settle()
+        assert len(index) == 10300
+        stats = index.store.outline()
+        assert stats["segments"] > 1
+        assert path.name in index.store.problem
+
+
+def test_what_keeps_segments_from_being_merged_is_said_at_the_end(tmp_path, monkeypatch, cli):
+    """A command that adds items succeeds, and says that the disk is too full to tidy up."""
+
+    def refuse(writer):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    la.Index.create(tmp_path / "index", shingle="word:1").close()
+    (tmp_path / "items.jsonl").write_text("".join(f'{{"id": "{n}", "text": "a{n}"}}\n' for n in range(30)))
+    monkeypatch.setattr(SegmentWriter, "finish", refuse)
+    monkeypatch.setattr(store, "LOG_ITEMS", 20)
+    done = cli("index", "add", "index", "items.jsonl")
+    assert done.code == 0
+    assert "30 items, 30 added" in done.err
+    assert "Segments could not be merged" in done.err
+    assert "no space left" in done.err
 
 
 def test_remains_of_a_create_that_was_killed_at_its_very_end(tmp_path):
@@ -297,23 +336,27 @@ def test_remains_of_a_killed_writer_are_removed(tmp_path):
     assert not Path(folder, "segment-000077-000.bin").exists()
 
 
-def test_a_manifest_that_is_replaced_while_a_reader_opens_its_files(tmp_path, monkeypatch):
+def test_segments_that_are_replaced_while_a_reader_opens_them(tmp_path, monkeypatch):
+    """The state that it has read names a segment that is gone; it starts again."""
     folder = tmp_path / "index"
     index = la.Index.create(folder, ["a b c d e f"])
+    index.compact()
     reader = la.Index.open(folder, read_only=True)
-    stale = [Manifest.load(folder)]  # read just before the files that it names are removed
-    index.add(["g h i j k l"])
-    index.compact()
-    load = Manifest.load
-    monkeypatch.setattr(Manifest, "load", lambda path: stale.pop() if stale else load(path))
-    assert reader.refresh()
-    assert len(reader) == 2
-    old = load(folder)
-    index.compact()
-    stale += [old, old]  # for the first look, and for opening
+    read, replaced = StateFile.read, []
+
+    def read_and_replace(file):
+        state = read(file)
+        if not file._writing and len(replaced) < 2:
+            replaced.append(len(index))
+            index.add([f"g h i j k l {len(replaced)}"])
+            index.compact()
+        return state
+
+    monkeypatch.setattr(StateFile, "read", read_and_replace)
     with la.Index.open(folder, read_only=True) as again:
-        assert len(again) == 2
-    assert not stale
+        assert len(again) == len(replaced) + 1 == 3
+    assert reader.refresh()
+    assert len(reader) == 3
     index.close()
 
 

@@ -27,7 +27,7 @@ def fill(index, named):
     rows = [{"id": f"item {n}" if named else n, "text": text} for n, text in enumerate([*TEXTS, *UNUSUAL, *TEXTS[:20]])]
     for first in range(0, 150, 50):
         index.add(rows[first : first + 50])
-        index.store.publish(index.store.view)
+        index.store.settle()
     index.add(rows[150:])
     index.remove([row["id"] for row in rows[:327:7]])
     assert len(index.store.view.parts) == 4
@@ -70,7 +70,7 @@ def test_many_copies_take_the_steps_of_many_queries(tmp_path, segment, copies):
     with la.Index.create(tmp_path / "index", shingle="word:1") as index:
         index.add(same)
         if segment:
-            index.store.publish(index.store.view)
+            index.store.settle()
         view, few = index.store.view, copies * index.store.kind.plan.bands <= 4096
         assert (view._ask(same[0], view.kind.measure) is not None) == few
         question = borrow_question(view.kind.digesting)  # is kept in either case

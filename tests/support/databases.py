@@ -31,6 +31,22 @@ class Server:
         mark = "&" if "?" in self.url else "?"
         return f"{self.url}{mark}table=t{next(_numbers)}"
 
+    def execute(self, *statements):
+        """Run statements as somebody else would; return the rows of the last."""
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement)
+            return cursor.fetchall() if cursor.description else []
+
+    def end_connections(self, *stores):
+        """What a restart of the server does to everybody who is connected; or only to the first connection of some."""
+        mine = [str(store._connections._first.info.backend_pid) for store in stores]
+        these = f"AND pid IN ({', '.join(mine)})" if mine else ""
+        wanted = f"SELECT pid FROM pg_stat_activity WHERE application_name = 'lookalike' {these}"
+        self.execute(f"SELECT pg_terminate_backend(pid, 10000) FROM ({wanted}) AS wanted")
+
     def stop(self):
         """Stop it, and remove its files."""
         if self._server is not None:

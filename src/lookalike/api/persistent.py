@@ -11,13 +11,15 @@ from weakref import finalize
 import pyarrow as pa
 
 from lookalike.api.inputs import Data, Measure, Number, OnError, open_sources
+from lookalike.engine.columns import check_columns
+from lookalike.engine.progress import Progress
 from lookalike.errors import UsageError
 from lookalike.index.ages import parse_age
 from lookalike.index.contract import Store
 from lookalike.index.index import StoredIndex
 from lookalike.index.kind import settings_for_index
 from lookalike.index.places import is_database
-from lookalike.index.stores import check_store
+from lookalike.index.stores import check_store, snapshot_store
 from lookalike.index.together import JointAdditions
 from lookalike.index.waiting import WaitingItems, added_row, id_name, single_row, single_text
 from lookalike.read import looks_like_paths
@@ -126,6 +128,7 @@ class Index:
             memory=memory,
         )
         sources: list[Source] = [] if data is None else open_sources(data, column, encoding)
+        check_columns(sources, settings.items)
         numbered = data is not None and not looks_like_paths(data)
         made = StoredIndex.create(path, settings, sources, store=store, numbered=numbered, on_conflict=on_conflict)
         return cls(made, path)
@@ -265,6 +268,23 @@ class Index:
     def check(self) -> list[str]:
         """Read and verify the whole index; return the problems by file. An empty list means that there are none."""
         return check_store(self._place)
+
+    def snapshot(self, path: str | Path) -> int:
+        """Copy the index to a new folder, while others use it; return the size of the copy in bytes.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> with Index.create(folder / "seen", ["a b c d e"]) as index:
+        ...     _ = index.snapshot(folder / "copy")
+        >>> len(Index.open(folder / "copy", read_only=True))
+        1
+        """
+        index = self._index
+        if index.store.writing:
+            index.sync()
+        return snapshot_store(self._place, path, Progress())
 
     def refresh(self) -> bool:
         """For a reader: move to the latest state; return whether anything has changed."""

@@ -40,6 +40,10 @@ Examples:
   lookalike index query seen today.jsonl
   lookalike index query seen today.jsonl -k 1 --threshold 0.9 -o matches.parquet
 """
+_SNAPSHOT = """\b
+Examples:
+  lookalike index snapshot seen backup/seen
+"""
 _REMOVE = """\b
 Examples:
   lookalike index remove seen doc17 doc18
@@ -102,7 +106,8 @@ def create(
     """Create an index, empty or with the items of INPUT."""
     from lookalike.cli.engines import check_cluster, open_digesting, take_engine
     from lookalike.cli.progress import open_progress
-    from lookalike.engine.method import check_known_column, report_plan
+    from lookalike.engine.columns import check_columns
+    from lookalike.engine.method import report_plan
     from lookalike.index.index import StoredIndex
     from lookalike.index.kind import Kind, settings_for_index
     from lookalike.index.stores import check_new
@@ -117,7 +122,7 @@ def create(
     progress = open_progress(quiet)
     kind = Kind.create(settings, store)
     with _opened(inputs, settings, progress) as sources, open_digesting(master, index, settings, progress) as elsewhere:
-        check_known_column(sources, settings.items.column)
+        check_columns(sources, settings.items)
         if kind.decided:
             report_plan(kind.settings, None, progress)
         made = StoredIndex.create(
@@ -317,6 +322,26 @@ def compact(index: str, memory: str | None, as_json: bool, quiet: bool) -> None:
     with StoredIndex.open(index, progress=progress, memory=memory) as opened:
         opened.compact()
         _tell(opened, progress, as_json, {"items": len(opened)})
+
+
+@command.command("snapshot", epilog=_SNAPSHOT, context_settings=CONTEXT)
+@_index
+@click.argument("to", metavar="DEST")
+@json_and_quiet
+def snapshot(index: str, to: str, as_json: bool, quiet: bool) -> None:
+    """Copy an index to the new folder DEST while it is in use.
+
+    The copy is an index of its own: a consistent state, whose checksums are verified while it is written. An index in
+    PostgreSQL is copied with pg_dump.
+    """
+    from lookalike.cli.progress import open_progress
+    from lookalike.index.index import StoredIndex
+    from lookalike.index.stores import snapshot_store
+
+    progress = open_progress(quiet)
+    size = snapshot_store(index, to, progress)
+    with StoredIndex.open(to, read_only=True, progress=progress) as copied:
+        _tell(copied, progress, as_json, {"items": len(copied), "bytes": size})
 
 
 @contextmanager

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from lookalike.engine.digest import KeyedSets
+from lookalike.errors import ResourceError
 from lookalike.index.batch import Batch, Content
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
@@ -19,8 +20,20 @@ from lookalike.types import Int64
 from lookalike.verify.measures import Measure
 
 
+class StateLostError(ResourceError):
+    """The items that a lookup shows are no longer all there; a new lookup, after `refresh`, shows the latest ones."""
+
+
+class BucketSizes(NamedTuple):
+    """How many buckets have 1 item, 2 or 3, 4 to 7, ...: by the smallest size of each class."""
+
+    counts: dict[int, int]
+    estimated: bool = False
+    """Whether they were counted in a sample."""
+
+
 class Lookup(Protocol):
-    """A snapshot of the items. Can be used on several threads."""
+    """A snapshot of the items. Can be used on several threads. Any method may raise `StateLostError`."""
 
     @property
     def kind(self) -> Kind:
@@ -130,6 +143,10 @@ class Store(Protocol):
     def state(self) -> Sequence[int]:
         """Numbers that change whenever the items change."""
 
+    @property
+    def problem(self) -> str | None:
+        """What keeps its segments from being merged, if anything does; nothing is lost by it."""
+
     def has_run(self, run: str) -> bool:
         """Whether the items of a batch job have been added."""
 
@@ -154,11 +171,11 @@ class Store(Protocol):
     def outline(self) -> dict[str, int]:
         """The part of `describe` that is cheap: segments and log_bytes, if there are any."""
 
-    def bucket_sizes(self) -> dict[int, int]:
-        """How many buckets have 1 item, 2 or 3, 4 to 7, ...: by the smallest size of each class."""
+    def bucket_sizes(self) -> BucketSizes:
+        """How many buckets there are of each size."""
 
-    def describe(self) -> dict[str, Any]:
-        """Sizes, options and plan, as `stats` shows them."""
+    def describe(self, *, buckets: bool = True) -> dict[str, Any]:
+        """Sizes, options and plan, as `stats` shows them; if not `buckets`, without what takes reading all keys."""
 
     def close(self) -> None:
         """Flush everything to disk, and let others write."""

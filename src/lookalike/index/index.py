@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ from lookalike.engine.workers import Workers
 from lookalike.errors import BadDataError, UsageError
 from lookalike.index.additions import Additions
 from lookalike.index.batch import no_items
-from lookalike.index.contract import Lookup, Store
+from lookalike.index.contract import Lookup, StateLostError, Store
 from lookalike.index.kind import Kind
 from lookalike.index.matches import NO_MATCHES, Matches
 from lookalike.index.naming import NamedMatches, given_ids, table_of_one
@@ -36,6 +36,7 @@ from lookalike.verify.measures import Measure
 
 ON_CONFLICT = ("replace", "skip", "error")
 DURABILITY = ("each", "batch")
+Result = TypeVar("Result")
 SMALL_BYTES = 1 << 20
 """Data in memory up to this size is read without starting threads."""
 
@@ -140,6 +141,8 @@ class StoredIndex:
         """Flush everything to disk, and let other processes write."""
         with self._changing:
             self.store.close()
+        if (problem := self.store.problem) is not None:
+            self._progress.say(f"Segments could not be merged, so queries are slower than they could be: {problem}")
 
     def sync(self) -> None:
         """Wait until everything is on disk (with durability "batch")."""
@@ -228,6 +231,15 @@ class StoredIndex:
             self.rejected = reader.rejected
         return additions
 
+    def reading(self, read: Callable[..., Result], *arguments: Any) -> Result:
+        """Read from the items; once more if the state that was read is gone, which happens only in a database."""
+        try:
+            return read(*arguments)
+        except StateLostError:
+            if not self.store.writing:
+                self.refresh()
+            return read(*arguments)
+
     def query(
         self,
         sources: list[Source],
@@ -251,6 +263,9 @@ class StoredIndex:
 
     def ask(self, text: str, k: int | None = 10, threshold: float | str | Fraction | None = None) -> pa.Table:
         """`query` for one text without an id: the same steps with fewer objects."""
+        return self.reading(self._ask, text, k, threshold)
+
+    def _ask(self, text: str, k: int | None, threshold: float | str | Fraction | None) -> pa.Table:
         lookup, measure = self._asked(k, threshold)
         found = lookup.ask(text, measure)
         if len(found) > 1:
@@ -266,6 +281,11 @@ class StoredIndex:
         numbered: bool = False,
     ) -> NamedMatches:
         """The result of `query`, to be written piece by piece."""
+        return self.reading(self._matches, sources, k, threshold, numbered)
+
+    def _matches(
+        self, sources: list[Source], k: int | None, threshold: float | str | Fraction | None, numbered: bool
+    ) -> NamedMatches:
         lookup, measure = self._asked(k, threshold)
         kind, named = lookup.kind, NamedMatches(lookup, numbered)
         if not kind.decided:  # nothing has been added
@@ -285,6 +305,11 @@ class StoredIndex:
         self, features: pa.Array, k: int | None = 10, threshold: float | str | Fraction | None = None
     ) -> tuple[Lookup, Matches]:
         """The matches of a column of items by number, best first, and the lookup that knows their ids."""
+        return self.reading(self._search, features, k, threshold)
+
+    def _search(
+        self, features: pa.Array, k: int | None, threshold: float | str | Fraction | None
+    ) -> tuple[Lookup, Matches]:
         lookup, measure = self._asked(k, threshold)
         kind = lookup.kind
         found = lookup.search(keyed_sets(features, kind.digesting), measure, k) if kind.decided else NO_MATCHES
@@ -315,6 +340,9 @@ class StoredIndex:
 
     def unknown_ids(self, ids: Sequence[Any]) -> list[str]:
         """Those of the ids that no item has."""
+        return self.reading(self._unknown_ids, ids)
+
+    def _unknown_ids(self, ids: Sequence[Any]) -> list[str]:
         texts = [_as_text(one) for one in ids]
         lookup = self.store.lookup
         known = lookup.find_ids(strings_to_arrow(texts))[0].tolist() if texts and lookup.kind.decided else []
@@ -328,6 +356,9 @@ class StoredIndex:
 
     def get(self, ids: Sequence[Any]) -> pa.Table:
         """The items with these ids that exist: id, added_at, and text or vector if stored."""
+        return self.reading(self._get, ids)
+
+    def _get(self, ids: Sequence[Any]) -> pa.Table:
         lookup = self.store.lookup
         rows, numbers = no_items(), no_items()
         if len(ids) and lookup.kind.decided:
@@ -343,6 +374,9 @@ class StoredIndex:
 
     def ids(self) -> pa.Array:
         """The ids of all items, in input order."""
+        return self.reading(self._ids)
+
+    def _ids(self) -> pa.Array:
         lookup = self.store.lookup
         return given_ids(lookup, lookup.numbers())
 

@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.digest import DigestSettings, keyed_sets
+from lookalike.engine.execution import Execution
 from lookalike.engine.method import plan_for_vectors
 from lookalike.engine.settings import Settings, one_of, plan_for, settings_of_run
 from lookalike.engine.vectors import for_vectors, vectors_of
-from lookalike.errors import BadDataError, UsageError
+from lookalike.errors import BadDataError, LookalikeError, UsageError
 from lookalike.tuning.plan import Plan
 from lookalike.tuning.scales import PLANNED
 from lookalike.tuning.thresholds import written
@@ -62,18 +63,29 @@ class Kind:
         Raises
         ------
         BadDataError
-            If this version of lookalike would compute other keys for the same items.
+            If it is not such a result, or if this version of lookalike would compute other keys for the same items.
         """
-        settings = settings_of_run({**described["options"], "method": "lsh"}, **execution)
-        kind = cls.create(settings, described["store"])
-        if not kind.decided and described["decided"]:
-            kind = kind.decide(VectorKind(**described["vectors"]) if described["vectors"] else None)
-        if kind.decided and kind.known_answers() != described["known_answers"]:
+        try:
+            kind = cls._decode(described)
+            same = not kind.decided or kind.known_answers() == described["known_answers"]
+        except (LookalikeError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise BadDataError(
+                f"{place}: the options of the index are damaged ({error!r}); restore it from a backup, or create the "
+                "index again"
+            ) from error
+        if not same:
             raise BadDataError(
                 f"{place}: the index was written by another version of lookalike, whose hash functions "
                 f"differ from those of {__version__}; use that version, or create the index again"
             )
-        return kind
+        return replace(kind, settings=replace(kind.settings, execution=Execution.parse(**execution)))
+
+    @classmethod
+    def _decode(cls, described: Mapping[str, Any]) -> Kind:
+        kind = cls.create(settings_of_run({**described["options"], "method": "lsh"}), described["store"])
+        if kind.decided or not described["decided"]:
+            return kind
+        return kind.decide(VectorKind(**described["vectors"]) if described["vectors"] else None)
 
     def decide_by(self, sources: list[Source]) -> Kind:
         """Determine from the first items whether they are sets or vectors."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lookalike.read.earlier import is_index_folder
-from lookalike.types import INDEX_FILE
 
-MANIFEST = INDEX_FILE
 _SCHEMES = ("postgresql://", "postgres://")
 
 

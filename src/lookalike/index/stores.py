@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lookalike.engine.progress import Progress
 from lookalike.errors import UsageError
 from lookalike.index.contract import Store
 from lookalike.index.folder.store import Folder, create_folder
@@ -94,6 +95,20 @@ def open_store(place: str | Path, *, writing: bool, grouped: bool = False, **exe
         store: Store = module.open_database(found, writing=writing, grouped=grouped, **execution)
         return store
     return Folder(_folder(place), writing=writing, grouped=grouped, **execution)
+
+
+def snapshot_store(place: str | Path, to: str | Path, progress: Progress) -> int:
+    """Copy an index, which may be in use, to a new folder; return its size in bytes."""
+    if is_database(place):
+        _, found = _database(place)
+        raise UsageError(f"{found.name}: use pg_dump, which copies the tables of a PostgreSQL index while it is in use")
+    if is_database(to):
+        raise UsageError("a snapshot is a folder; name one that does not exist")
+    if os.path.lexists(_folder(to)):
+        raise UsageError(f"{to}: already exists; choose another name")
+    from lookalike.index.folder.snapshot import snapshot_folder
+
+    return snapshot_folder(_folder(place), _folder(to), progress)
 
 
 def check_store(place: str | Path) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.digest import KeyedSets, keyed_text
-from lookalike.index.batch import Content, id_keys, pieces_of
+from lookalike.index.batch import Content, id_keys, no_items, pieces_of
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
 from lookalike.index.part import Part, StoredSets, fetch_sets
@@ -26,6 +26,8 @@ FEW = 32
 """Up to this many pairs are compared without checking their sizes, and ids are read one by one."""
 MOST_HELD = 1 << 20
 """Matches that are held before all but the best are dropped: thousands of copies may resemble each of many items."""
+MOST_LATE = 1 << 12
+"""So many removed items are listed before they are marked: marking them copies a byte for each item."""
 SCANNED = 1 << 12
 """The search for the next item that has not been removed checks this many at a time."""
 
@@ -44,13 +46,16 @@ class View:
     kind: Kind
     parts: tuple[Part, ...] = ()
     gone: Bool = field(default_factory=lambda: np.zeros(0, np.bool_))
-    """Which items have been removed; longer than there are items."""
+    """Which items have been removed, but for the latest; longer than there are items."""
+    late: Int64 = field(default_factory=no_items)
+    """The numbers, ascending, of the items that were removed since `gone` was made: to change it is to copy it."""
+    removed: int = 0
+    """How many items have been removed."""
     integers: bool = True
     """Whether all ids were integers."""
 
     def __len__(self) -> int:
-        total = self.total
-        return total - int(np.count_nonzero(self.gone[:total]))
+        return self.total - self.removed
 
     @property
     def total(self) -> int:
@@ -63,15 +68,45 @@ class View:
         if total > len(gone):
             gone = np.zeros(max(64, 2 * total), np.bool_)
             gone[: len(self.gone)] = self.gone
-        return View(self.kind, tuple(parts), gone, self.integers and integers)
+        return replace(self, parts=tuple(parts), gone=gone, integers=self.integers and integers)
 
     def without(self, numbers: Int64) -> View:
         """A view without some items."""
-        if not len(numbers):
+        fresh = numbers[~self.are_gone(numbers)]
+        if not len(fresh):
             return self
+        late = np.unique(np.concatenate([self.late, fresh]))
+        removed, gone = self.removed + len(late) - len(self.late), self.gone
+        if len(late) > MOST_LATE:
+            gone, late = gone.copy(), no_items()
+            gone[self.late] = gone[fresh] = True
+        return replace(self, gone=gone, late=late, removed=removed)
+
+    def replaced(self, place: int, count: int, parts: Sequence[Part], dead: Sequence[Bool]) -> View:
+        """A view in which some parts in a row are replaced by others; `dead` are the removed items of these."""
+        before = sum(len(part) for part in self.parts[:place])
+        after = before + sum(len(part) for part in self.parts[place : place + count])
         gone = self.gone.copy()
-        gone[numbers] = True
-        return View(self.kind, self.parts, gone, self.integers)
+        gone[self.late] = True
+        gone = np.concatenate([gone[:before], *dead, gone[after:]])
+        all_parts = (*self.parts[:place], *parts, *self.parts[place + count :])
+        total = sum(len(part) for part in all_parts)
+        removed = int(np.count_nonzero(gone[:total]))
+        return replace(self, parts=all_parts, gone=gone, late=no_items(), removed=removed)
+
+    def are_gone(self, numbers: Int64) -> Bool:
+        """Which of these items have been removed."""
+        gone: Bool = self.gone[numbers]
+        if len(self.late):
+            places = np.minimum(np.searchsorted(self.late, numbers), len(self.late) - 1)
+            gone = gone | (self.late[places] == numbers)
+        return gone
+
+    def _without_late(self, matches: Matches) -> Matches:
+        """Matches from a kernel, which knows `gone` only."""
+        if not len(self.late) or not len(matches.right):
+            return matches
+        return matches.take(np.flatnonzero(~self.are_gone(matches.right)))
 
     def each(self) -> Iterator[tuple[int, Part]]:
         """The parts, each with the number of its first item."""
@@ -82,7 +117,15 @@ class View:
 
     def alive(self, first: int, part: Part) -> Int64:
         """The items of a part that have not been removed, numbered within it."""
-        return np.flatnonzero(~self.gone[first : first + len(part)])
+        alive = ~self.gone[first : first + len(part)]
+        low, high = np.searchsorted(self.late, [first, first + len(part)])
+        alive[self.late[low:high] - first] = False
+        return np.flatnonzero(alive)
+
+    def count_alive(self, first: int, part: Part) -> int:
+        """How many items of a part have not been removed."""
+        low, high = np.searchsorted(self.late, [first, first + len(part)])
+        return len(part) - int(np.count_nonzero(self.gone[first : first + len(part)])) - int(high - low)
 
     def search(self, asked: KeyedSets, measure: Measure, k: int | None = None) -> Matches:
         """All similar items that share a bucket with the queried items, or at least the best `k` of each."""
@@ -91,11 +134,12 @@ class View:
             for left, right in part.find(asked, measure):
                 stored = part.stored_sets(len(left)) if self.kind.holds_sets else None
                 if stored is not None:
-                    found += self._compare_stored(asked.sets, left, right, stored, first, measure)
+                    compared = self._compare_stored(asked.sets, left, right, stored, first, measure)
+                    found += [self._without_late(matches) for matches in compared]
                 else:
-                    kept = ~self.gone[first + right]
-                    compared = self._compare(asked.sets, left[kept], part, right[kept], measure)
-                    found += [some._replace(right=some.right + first) for some in compared]
+                    kept = ~self.are_gone(first + right)
+                    pieces = self._compare(asked.sets, left[kept], part, right[kept], measure)
+                    found += [piece._replace(right=piece.right + first) for piece in pieces]
                 if k is not None and sum(len(some.left) for some in found) > MOST_HELD:
                     found = [Matches.joined(found).best_first(measure, k)[0]]
         return Matches.joined(found)
@@ -126,7 +170,11 @@ class View:
                 if kept:
                     found += question.matches(kept, first, measure)
                 first += count
-        return found
+        return found if not len(self.late) else [match for match in found if not self._is_late(match[1])]
+
+    def _is_late(self, number: int) -> bool:
+        place = int(np.searchsorted(self.late, number))
+        return place < len(self.late) and int(self.late[place]) == number
 
     def _compare_stored(
         self, asked: Sets, left: Int64, right: Int64, stored: StoredSets, first: int, measure: Measure
@@ -157,7 +205,7 @@ class View:
         rows, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for first, part in self.each():
             left, right = part.find_ids(keys)
-            kept = ~self.gone[first + right]
+            kept = ~self.are_gone(first + right)
             left, right = left[kept], right[kept]
             if len(left):
                 same = pc.equal(part.ids(right), ids.take(to_arrow(left)))
@@ -195,7 +243,8 @@ class View:
 
     def numbers(self) -> Int64:
         """The numbers of all items, ascending."""
-        return np.flatnonzero(~self.gone[: self.total])
+        numbers = np.flatnonzero(~self.gone[: self.total])
+        return numbers[~self.are_gone(numbers)] if len(self.late) else numbers
 
     def content(self, numbers: Int64) -> Content:
         """The stored content of items (ascending)."""
@@ -231,9 +280,10 @@ class View:
     def next_from(self, number: int) -> int | None:
         """The smallest number of an item that is not below this one."""
         for first in range(max(0, number), self.total, SCANNED):
-            alive = np.flatnonzero(~self.gone[first : min(first + SCANNED, self.total)])
+            numbers = np.arange(first, min(first + SCANNED, self.total))
+            alive = numbers[~self.are_gone(numbers)]
             if len(alive):
-                return first + int(alive[0])
+                return int(alive[0])
         return None
 
 

@@ -111,6 +111,20 @@ def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
 
 
+def words_in(buffer: Any, kind: npt.DTypeLike, count: int = -1, offset: int = 0) -> npt.NDArray[Any]:
+    """Numbers in a buffer, not copied unless they are unaligned: kernels and SIMD loops take aligned arrays only.
+
+    The start of a file that is mapped is aligned, but not every part of it, and neither are all buffers of Arrow.
+
+    Examples
+    --------
+    >>> words_in(bytes(3) + (7).to_bytes(8, "little"), np.uint64, 1, 3)
+    array([7], dtype=uint64)
+    """
+    found = np.frombuffer(buffer, kind, count, offset)
+    return found if found.flags.aligned else found.copy()
+
+
 def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """Numbers without nulls as a NumPy array; copied only if they are in several chunks.
 
@@ -130,7 +144,7 @@ def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     stored = values.buffers()[1]
     if stored is None or not len(values):
         return np.empty(0, kind)
-    return np.frombuffer(stored, kind)[values.offset : values.offset + len(values)]
+    return words_in(stored, kind, len(values), values.offset * kind.itemsize)
 
 
 _FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
@@ -204,7 +218,7 @@ def text_arrays(texts: pa.Array) -> tuple[UInt8, Int64]:
     if offset_buffer is None or not len(texts):
         offsets = np.zeros(len(texts) + 1, np.int64)
     else:
-        offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        offsets = words_in(offset_buffer, np.int64, len(texts) + 1, 8 * texts.offset)
     has_data = data_buffer is not None and data_buffer.size
     data = np.frombuffer(data_buffer, np.uint8) if has_data else np.zeros(1, np.uint8)
     # read-only, so that each kernel needs one compiled variant: Arrow buffers may or may not be writable

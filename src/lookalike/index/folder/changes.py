@@ -1,4 +1,4 @@
-"""One transaction on the folder of an index: small changes go to the log, large ones to a segment."""
+"""One transaction on the folder of an index: small changes go to the log, large ones to segments."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lookalike.index.batch import Batch, Change, no_items
-from lookalike.index.folder.merging import write_parts
+from lookalike.index.batch import Batch, no_items
+from lookalike.index.folder.merging import remove_file, write_parts
 from lookalike.index.folder.segment import Segment
 from lookalike.index.folder.segment_writer import SegmentWriter
 from lookalike.index.table import Table
@@ -37,6 +37,7 @@ class FolderChanges:
         self._base = folder.view.total
         self._small: list[Batch] = []
         self._writer: SegmentWriter | None = None
+        self._segments: list[Segment] = []
         self._removed: list[Int64] = [no_items()]
         self._pending: Table | None = None
         self._share = folder.kind.settings.execution.budget.sets_bytes
@@ -64,8 +65,8 @@ class FolderChanges:
         with disk_errors(self._folder.path):
             if self._writer is None:
                 self._writer = self._folder.new_segment()
-            for one in (*self._small, *batches):
-                self._writer.add(one)
+            for batch in (*self._small, *batches):
+                self._writer.add(batch)
         self._small = []
         if self._writer.key_bytes > self._share or len(self._writer) >= SEGMENT_ITEMS:
             self._end_segment()
@@ -74,7 +75,8 @@ class FolderChanges:
         if self._writer is not None:
             with disk_errors(self._folder.path), self._writer:
                 self._writer.finish()
-            self._view = self._view.with_parts([*self._view.parts, Segment(self._writer.path, self._folder.pages)])
+            self._segments.append(Segment(self._writer.path, self._folder.pages))
+            self._view = self._view.with_parts([*self._view.parts, self._segments[-1]])
             self._writer = None
 
     def hold(self, batch: Batch) -> None:
@@ -89,48 +91,57 @@ class FolderChanges:
 
     def _write_held(self) -> None:
         """Turn the held items into a segment; all items keep their numbers, even removed ones."""
-        if self._pending is not None:
+        if self._pending is None:
+            return
+        parts = list(self._view.parts[:-1])
+        if len(self._pending):
             everyone = np.arange(len(self._pending))
             with disk_errors(self._folder.path):
-                made = write_parts([(self._pending, everyone)], self._folder.new_segment(), self._folder.pages)
-            self._view = self._view.with_parts([*self._view.parts[:-1], made])
+                held = [(self._pending, everyone)]
+                self._segments.append(write_parts(held, self._folder.new_segment(), self._folder.pages))
+            parts.append(self._segments[-1])
+        self._view, self._pending = self._view.with_parts(parts), None
 
     def finish(
         self, *, repeated: Int64 | None = None, integers: bool = True, counted: int = 0, run: str | None = None
     ) -> None:
         """Make all changes visible and durable."""
         again = no_items() if repeated is None else repeated
-        removed = np.concatenate(self._removed)
-        if self._pending is not None:
-            self._finish_held(removed, integers, counted)
-        elif self._writer is None and self._view.total == self._base and run is None:
-            self._finish_small(removed, again, integers, counted)
+        if run is None and self._is_small():
+            removed = np.concatenate(self._removed)
+            batch = self._small_batch(again)
+            self._folder.commit(removed[removed < self._base], batch, integers=integers, counted=counted)
         else:
             if self._small:
                 self._write()
             self._end_segment()
-            view = self._view.without(self._base + again)
-            self._folder.publish(view, integers=integers, added=counted, run=run)
+            self._write_held()
+            removed = np.concatenate([*self._removed, self._base + again])
+            self._folder.publish(self._segments, removed, integers=integers, counted=counted, run=run)
         self.finished = True
 
-    def _finish_small(self, removed: Int64, again: Int64, integers: bool, counted: int) -> None:
-        batch = Batch.joined(self._small) if self._small else None
-        if batch is not None and len(again):
+    def _is_small(self) -> bool:
+        """Whether everything fits in the log."""
+        if self._writer is not None or self._segments:
+            return False
+        return self._pending is None or self._pending.nbytes < LOGGED_BYTES
+
+    def _small_batch(self, again: Int64) -> Batch | None:
+        """The additions, without those that are void or were removed again; None if there are none."""
+        if self._pending is not None:
+            batch = self._pending.batch(self._view.alive(self._base, self._pending))
+        elif self._small:
+            batch = Batch.joined(self._small)
             kept = np.ones(len(batch), np.bool_)
             kept[again] = False
-            batch = batch.take(np.flatnonzero(kept)) if kept.any() else None
-        if batch is not None and len(batch):
-            self._folder.commit(Change(removed, batch, integers, counted))
-        elif len(removed):
-            self._folder.commit(Change(removed, None))
+            batch = batch.take(np.flatnonzero(kept))
+        else:
+            return None
+        return batch if len(batch) else None
 
-    def _finish_held(self, removed: Int64, integers: bool, counted: int) -> None:
-        pending, parts = self._pending, self._view.parts
-        assert pending is not None
-        if pending.nbytes < LOGGED_BYTES and len(parts) == len(self._folder.view.parts) + 1:
-            alive = np.flatnonzero(~self._view.gone[self._base : self._view.total])
-            batch = pending.batch(alive)
-            if len(batch):
-                self._folder.commit(Change(removed[removed < self._base], batch, integers, counted))
-            return
-        self._folder.publish(self._view, integers=integers, added=counted)
+    def discard(self) -> None:
+        """Remove the files of a transaction that was not finished."""
+        if self._writer is not None:
+            self._writer.discard()
+        for segment in self._segments:
+            remove_file(segment.file.path)

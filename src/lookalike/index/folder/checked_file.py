@@ -23,7 +23,8 @@ import numpy.typing as npt
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.pages import release
 from lookalike.kernels.checksums import BLOCK_BYTES, BLOCK_WORDS, sum_blocks, unchecked_blocks
-from lookalike.types import Bool, Int64, UInt64
+from lookalike.types import Bool, Int64, UInt64, words_in
+from lookalike.write.flushing import flush, flush_handle
 
 ALIGNED = 64
 ROOM = 1 << 16
@@ -62,9 +63,15 @@ class CheckedWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        if kind is None:
+            self._file.close()
+        else:
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove the file."""
         self._file.close()
-        if kind is not None:
-            self.path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
 
     def write(self, name: str, values: Array) -> None:
         """Add a whole array."""
@@ -112,13 +119,10 @@ class CheckedWriter:
             return
         head = (BLOCK_BYTES - len(self._rest)) % BLOCK_BYTES
         if self._rest:
-            self._sums.append(_sums_of(np.frombuffer(self._rest + bytes(data[:head]), np.uint64)))
+            self._sums.append(_sums_of(words_in(self._rest + bytes(data[:head]), np.uint64)))
         whole = (len(data) - head) // BLOCK_BYTES * BLOCK_BYTES
-        body = np.frombuffer(data, np.uint8)[head : head + whole]
-        if head % 8:
-            body = body.copy()  # words must be aligned
         if whole:
-            self._sums.append(_sums_of(body.view(np.uint64)))
+            self._sums.append(_sums_of(words_in(data, np.uint64, whole // 8, head)))
         self._rest = bytes(data[head + whole :])
 
     def describe(self, details: Mapping[str, Any]) -> None:
@@ -126,7 +130,7 @@ class CheckedWriter:
         self._details |= details
 
     def finish(self, details: Mapping[str, Any]) -> None:
-        """Write checksums, description and trailer, and wait until all of it is on disk."""
+        """Write checksums, description and trailer, and wait until all of it is on disk, and the name of the file."""
         self._put(b"\0" * (-self._written % 8))
         if self._rest:
             self._sums.append(_sums_of(np.frombuffer(self._rest, np.uint64)))
@@ -140,7 +144,8 @@ class CheckedWriter:
         trailer = trailer[:12] + struct.pack("<I", zlib.crc32(trailer)) + trailer[16:]
         self._file.write(trailer)
         self._file.flush()
-        os.fsync(self._file.fileno())
+        flush_handle(self._file.fileno())
+        flush(self.path.parent)
 
 
 def _sums_of(words: UInt64) -> UInt64:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,15 @@ from lookalike.engine.digest import keys_of_sets
 from lookalike.errors import BadDataError
 from lookalike.index.batch import id_keys
 from lookalike.index.folder.crowds import mark_crowded
+from lookalike.index.folder.earlier import check_earlier
 from lookalike.index.folder.errors import DamagedError
-from lookalike.index.folder.log import read_log
-from lookalike.index.folder.manifest import Manifest
 from lookalike.index.folder.segment import Segment
+from lookalike.index.folder.state_file import StateFile
 from lookalike.index.folder.store import Folder
 from lookalike.index.kind import Kind
 from lookalike.index.part import fetch_sets
-from lookalike.index.places import MANIFEST
 from lookalike.index.refining import Refining
-from lookalike.types import Int64
+from lookalike.types import INDEX_FILE, Int64
 
 PIECE = 4096
 """Items whose keys are computed again at a time."""
@@ -36,20 +35,25 @@ def check_folder(path: Path) -> list[str]:
     Traceback (most recent call last):
     lookalike.errors.UsageError: no such folder: is not an index; create one with `lookalike index create`
     """
+    check_earlier(path, writing=False)
     try:
-        manifest = Manifest.load(path)
-        kind = Kind.of(asdict(manifest), str(path / MANIFEST))
+        file = StateFile(path, writing=False)
     except BadDataError as error:
         return [str(error)]
-    wrong = []
-    for name in manifest.segments:
-        wrong += _attempt(lambda name=name: _check_segment(Segment(path / name), kind))
-    wrong += _attempt(lambda: [None for _ in read_log(path / manifest.log)])
-    if not wrong:
-        wrong += _attempt(lambda: Folder(path, writing=False).close())
-    if wrong and Manifest.load(path).generation != manifest.generation:
-        return check_folder(path)  # a writer has replaced the files meanwhile
-    return wrong
+    with closing(file):
+        try:
+            with file.reading():
+                wrong, state = file.problems(), file.read()
+            kind = Kind.of(state.kind, str(path / INDEX_FILE))
+        except BadDataError as error:
+            return [str(error)]
+        for name in [part.segment for part in state.parts if part.segment is not None]:
+            wrong += _attempt(lambda name=name: _check_segment(Segment(path / name), kind))
+        if not wrong:
+            wrong += _attempt(lambda: Folder(path, writing=False).close())
+        with file.reading():
+            replaced = wrong and file.read().generation != state.generation
+    return check_folder(path) if replaced else wrong  # a writer has replaced segments meanwhile
 
 
 def _attempt(check: Any) -> list[str]:

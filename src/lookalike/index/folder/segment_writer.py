@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -91,11 +91,18 @@ class SegmentItems:
 class SegmentWriter:
     """Collects items and writes them as a segment; their content is written immediately.
 
-    Use it in a `with` block, and `finish` it.
+    Use it in a `with` block, and `finish` it. Now and then it calls `check`, which may raise an error to cancel it.
     """
 
-    def __init__(self, path: Path, dtype: Any, refining: Refining | None = None, step: int = STEP) -> None:
-        self.path, self._refining, self._step = path, refining, step
+    def __init__(
+        self,
+        path: Path,
+        dtype: Any,
+        refining: Refining | None = None,
+        step: int = STEP,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.path, self._refining, self._step, self._check = path, refining, step, check
         self._file = CheckedWriter(path)
         self._file.begin("data", dtype)
         self._keyed: list[KeyedItems] = []
@@ -115,6 +122,10 @@ class SegmentWriter:
     def __len__(self) -> int:
         return sum(len(some) for some in self._keyed)
 
+    def discard(self) -> None:
+        """Remove what was written."""
+        self._file.discard()
+
     def add(self, batch: Batch) -> None:
         """Add items."""
         self._keyed.append(BatchItems(batch.keys, batch.there))
@@ -128,6 +139,7 @@ class SegmentWriter:
         self._bands = segment.bands
         times = segment.times
         for piece in pieces_of(segment.sizes(numbers)):
+            self._check()
             some = numbers[piece]
             content, _ = segment.contents(some)
             if some[-1] - some[0] == len(some) - 1:
@@ -166,6 +178,7 @@ class SegmentWriter:
 
         def sorted_bands() -> Iterator[Band]:
             for number in range(self._bands):
+                self._check()
                 keys, numbers = sort_band(*self._band(number))
                 fill_filter(keys, number, words)
                 mark_crowded(keys, numbers, crowded)

@@ -1,7 +1,7 @@
 """Connections to the database of an index: one for changes, and others for concurrent queries.
 
 A connection that was lost, for example because the server was restarted, is replaced, unless this happens in the middle
-of a transaction.
+of a transaction. What was locked on it is no longer locked then: the store locks it again, or refuses to go on.
 """
 
 from __future__ import annotations
@@ -21,6 +21,35 @@ Rows = list[tuple[Any, ...]]
 Found = TypeVar("Found")
 READERS = 8
 """Connections besides the first, at most."""
+_SESSION = """
+SELECT set_config(name, wanted, false) FROM (VALUES
+    ('default_transaction_isolation', 'read committed'),
+    ('gin_fuzzy_search_limit', '0'),
+    ('array_nulls', 'on'),
+    ('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on')),
+    ('idle_session_timeout', '0'),
+    ('idle_in_transaction_session_timeout', '0'),
+    ('transaction_timeout', '0'),
+    ('enable_seqscan', 'off'),
+    ('jit', 'off')
+) AS settings (name, wanted) WHERE current_setting(name, true) IS NOT NULL
+"""
+"""What the server, the database or the user may have set to something else, with which an index would not work.
+
+A writer that has waited for another must see what that one has written; a search must return everything that it finds;
+arrays are passed with nulls; what is committed must be on disk; and a session holds its locks while nothing happens in
+it. The last two settings are for speed: here, an index is always better than reading all items, regardless of the
+statistics. Earlier servers lack some of them. Limits on single statements and on writing stay as they are; `_ADVICE` is
+for them.
+"""
+_ADVICE = {
+    "57014": "raise statement_timeout for this user, or in the URL: ?options=-c%20statement_timeout%3D0",
+    "55P03": "another client is changing the index; try again later, or raise lock_timeout",
+    "25006": "the user, the database or the server (a standby?) allows reading only",
+}
+"""What to do, by the code of the error."""
+_ENDED = ("57P", "25P03")
+"""The codes of errors with which the server ends a session, before the connection is closed."""
 
 
 @contextmanager
@@ -33,7 +62,13 @@ def reporting(place: Place) -> Iterator[None]:
 
 
 def _in_one_line(place: Place, error: psycopg.Error) -> str:
-    return place.without_secrets(str(error).strip().partition("\n")[0] or type(error).__name__)
+    text = place.without_secrets(str(error).strip().partition("\n")[0] or type(error).__name__)
+    advice = _ADVICE.get(error.sqlstate or "")
+    return f"{text}; {advice}" if advice else text
+
+
+def _is_lost(connection: Connection, error: psycopg.Error) -> bool:
+    return connection.closed or (error.sqlstate or "").startswith(_ENDED)
 
 
 def connect(place: Place) -> Connection:
@@ -45,13 +80,12 @@ def connect(place: Place) -> Connection:
         If that is not possible.
     """
     try:
-        connection = psycopg.connect(place.url, autocommit=True, application_name="lookalike")
+        connection = psycopg.connect(place.url, autocommit=True, application_name="lookalike", client_encoding="utf8")
     except psycopg.Error as error:
         text = _in_one_line(place, error)
         raise UsageError(f"{place.name}: {text}; check the URL, and whether the server is running") from None
     with reporting(place):
-        # here, an index is always better than reading all items, regardless of the statistics
-        connection.execute("SET enable_seqscan = off; SET jit = off")
+        connection.execute(_SESSION)
     return connection
 
 
@@ -91,13 +125,14 @@ class Connections:
                 connection = connect(self._place)
             try:
                 return _rows(connection, statement, values)
-            except psycopg.OperationalError:
-                if not connection.broken:
+            except psycopg.OperationalError as error:
+                if not _is_lost(connection, error):
                     raise
+                connection.close()
                 connection = connect(self._place)
                 return _rows(connection, statement, values)
             finally:
-                self._idle.append(connection) if not (connection.broken or self.closed) else connection.close()
+                self._idle.append(connection) if not (connection.closed or self.closed) else connection.close()
 
     def change(self, statement: bytes | str, values: Mapping[str, Any] | Sequence[Any] = ()) -> int:
         """Run a statement on the first connection; return how many rows it has changed."""
@@ -114,8 +149,8 @@ class Connections:
         """Run something on the first connection; retry once if the connection was lost outside a transaction."""
         try:
             return action()
-        except psycopg.OperationalError:
-            if self._inside or self.closed or not self._first.closed:
+        except psycopg.OperationalError as error:
+            if self._inside or self.closed or not _is_lost(self._first, error):
                 raise
             self._renew()
             return action()
@@ -123,17 +158,22 @@ class Connections:
     def _renew(self) -> None:
         self._first.close()
         self._first = connect(self._place)
-        self._prepare(self._first)
+        try:
+            self._prepare(self._first)
+        except BaseException:
+            self._first.close()  # a connection that is not prepared must not be used
+            raise
 
     @contextmanager
     def transaction(self, begin: Callable[[], None]) -> Iterator[None]:
         """A transaction of this thread, which starts with `begin`; a lost connection is replaced first."""
         with self._mine, ExitStack() as stack:
+            outer = self._inside
             try:
                 stack.enter_context(self._transaction())
                 begin()
-            except psycopg.OperationalError:
-                if self.closed or not self._first.closed:
+            except psycopg.OperationalError as error:
+                if outer or self.closed or not _is_lost(self._first, error):
                     raise
                 with suppress(psycopg.Error):
                     stack.close()

@@ -13,6 +13,7 @@ import numpy as np
 
 from lookalike.candidates.prefix import OVERSIZE
 from lookalike.index.batch import Array, Batch, Content, pieces_of
+from lookalike.index.folder.errors import DamagedError
 from lookalike.index.part import fetch_sets
 from lookalike.index.postgres.rows import COPY_END, COPY_HEAD, content_of, mixed_keys
 from lookalike.index.refining import Refining, rare_elements
@@ -36,6 +37,16 @@ class Crowd(NamedTuple):
     """As stored in the table, with the band mixed in."""
     counters: Array
     """uint32: how often elements occur; see `Refining.count`."""
+
+    @classmethod
+    def decode(cls, rows: list[tuple[Any, ...]], place: str) -> Crowd:
+        """From what is stored in the table `index` at this place."""
+        refined, keys, counters = rows[0] if rows else (0, [], b"")
+        if not refined:
+            return NO_CROWD
+        if len(counters).bit_count() != 1 or len(counters) < 4:
+            raise DamagedError(place, "what it knows about large buckets is damaged", "it")
+        return cls(refined, np.array(keys, np.int64), np.frombuffer(counters, np.uint32))
 
     def has(self, keys: Int64) -> Bool:
         """Which keys are those of refined buckets."""
@@ -83,8 +94,12 @@ class _Items:
 
     def contents(self, rows: Int64) -> tuple[Content, Int64]:
         """The content of these items."""
-        found = dict(self._store.execute("contents", numbers=self.numbers[rows].tolist()))
-        content = content_of([found[number] for number in self.numbers[rows].tolist()], self._store.kind.dtype)
+        numbers = self.numbers[rows].tolist()
+        values = dict(self._store.execute("contents", numbers=numbers))
+        try:
+            content = content_of([values[number] for number in numbers], self._store.kind.dtype)
+        except ValueError as error:
+            raise DamagedError(self._store.name, f"an item of it is damaged ({error})", "it") from error
         return content, np.arange(len(rows))
 
     def sizes(self, rows: Int64) -> Int64:

@@ -28,9 +28,9 @@ def check_database(place: Place) -> list[str]:
         wrong = set()
         for first in range(0, len(numbers), PIECE):
             wrong |= _check_items(store, numbers[first : first + PIECE])
-        if len(numbers) != store.row.items:
-            wrong.add(f"it has {len(numbers):,} items, and should have {store.row.items:,}")
         return [f"{place.name}: {what}; restore it from a backup, or create the index again" for what in sorted(wrong)]
+    except BadDataError as error:
+        return [str(error)]
     finally:
         store.close()
 
@@ -38,7 +38,10 @@ def check_database(place: Place) -> list[str]:
 def _check_items(store: Database, numbers: Int64) -> set[str]:
     kind = store.kind
     rows = store.execute("rows", numbers=numbers.tolist())
-    _, batch = decode_rows(rows, kind.plan.bands, kind.dtype)
+    try:
+        _, batch = decode_rows(rows, kind.plan.bands, kind.dtype)
+    except ValueError as error:
+        return {f"an item of it is damaged ({error})"}
     if kind.store == "text":
         sets = item_sets(batch.content.as_texts(), kind.digesting)
     else:

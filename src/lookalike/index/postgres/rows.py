@@ -81,9 +81,11 @@ def encode_rows(batch: Batch, first: int, version: int) -> bytes:
 
 
 def content_of(found: Sequence[bytes], dtype: Any) -> Content:
-    """Stored values, concatenated."""
+    """Stored values, concatenated; a ValueError if one of them was changed by somebody else."""
     size = np.dtype(dtype).itemsize
-    lengths = np.array([len(one) // size for one in found], np.int64)
+    if any(len(value) % size for value in found):
+        raise ValueError("part of its content is missing")
+    lengths = np.array([len(value) // size for value in found], np.int64)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     data = b"".join(found)
     return Content(offsets, np.frombuffer(data, dtype) if data else np.empty(0, dtype))
@@ -106,7 +108,9 @@ def decode_rows(rows: Sequence[tuple[Any, ...]], bands: int, dtype: Any) -> tupl
 
 
 def _decode_keys(found: Sequence[bytes], bands: int) -> tuple[UInt64, Bool]:
-    size = 20 + 12 * bands
+    size, empty = 20 + 12 * bands, 12
+    if any(len(value) not in (size, empty) for value in found):
+        raise ValueError(f"it has not {bands} keys")
     there = np.array([len(one) == size for one in found], np.bool_)
     stored = b"".join(one for one in found if len(one) == size)
     row = np.dtype([("head", ">i4", 5), ("keys", [("length", ">i4"), ("key", ">i8")], bands)])

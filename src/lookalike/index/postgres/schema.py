@@ -2,9 +2,14 @@
 
 `index` has one row: options, and the version that each transaction increases. An item belongs to all versions from its
 addition to just before its removal, so a reader can stay with one version while others write.
+
+What a statement finds in a version is true only if the items of that version are still there, which the same statement
+has to say: a lock on them ends with the connection that holds it. So the statements in `_READING` also return `Head`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from psycopg import sql
 
@@ -50,8 +55,7 @@ _MAKE_KEYS = "CREATE INDEX {items_keys} ON {items} USING gin (keys) WITH (fastup
 _VISIBLE = """i.version <= %(version)s::bigint AND NOT coalesce(
     (SELECT r.version <= %(version)s::bigint FROM {removed} r WHERE r.number = i.number), false)"""
 # not ordered by number: for many keys, the planner would read all items in that order instead of using the index
-_ITEMS = "SELECT i.number, i.id, array_send(i.keys) AS keys, i.content"
-_FOUND = f"{_ITEMS}, (SELECT integers FROM {{index}}), (SELECT refined FROM {{index}}) FROM {{items}} i"
+_ITEMS = "SELECT i.number, i.id, array_send(i.keys) AS keys, i.content FROM {items} i"
 _BY_KEYS = """SELECT f.number FROM generate_series(0, %(count)s::integer - 1) AS q, LATERAL (
                 SELECT number FROM {items}
                 WHERE keys && (%(keys)s::bigint[])[q * %(bands)s::integer + 1 : (q + 1) * %(bands)s::integer]
@@ -60,6 +64,36 @@ _BY_ELEMENTS = """SELECT r.number FROM unnest(%(elements)s::bigint[], %(sizes)s:
                     %(most)s::bigint[]) AS e (element, size, least, most), {rare} r
                 WHERE r.element = e.element AND r.size BETWEEN e.least AND e.most
                     AND r.rest * %(terms)s::bigint >= (e.size + r.size) * %(num)s::bigint"""
+
+
+class Head(NamedTuple):
+    """The state that a statement has seen; its last columns, in every row."""
+
+    table: int
+    """Another one, if the index was created again."""
+    version: int
+    compacted: int
+    """Items that were removed up to this version are gone; versions from this one on are complete."""
+    integers: bool
+    refined: int
+    emptied: bool
+    """Whether there are no items at all, although there should be."""
+
+
+_HEAD = """x.tableoid::bigint, x.version, x.compacted, x.integers, x.refined,
+        CASE WHEN f.number IS NULL AND x.items > 0 THEN NOT EXISTS (SELECT FROM {items}) ELSE false END"""
+_READING = {
+    "now": "SELECT NULL::bigint AS number",
+    "search": f"{_ITEMS} WHERE i.keys && %(keys)s::bigint[] AND {_VISIBLE}",
+    # one item at a time: the time for all keys at once grows faster than linearly
+    "search_many": f"{_ITEMS} WHERE i.number IN ({_BY_KEYS}) AND {_VISIBLE}",
+    "search_rare": f"{_ITEMS} WHERE {_VISIBLE} AND i.number IN ({_BY_KEYS} UNION ALL {_BY_ELEMENTS})",
+    "find_ids": f"SELECT i.number, i.id FROM {{items}} i WHERE i.id_key = ANY(%(keys)s::bigint[]) AND {_VISIBLE}",
+    "next": f"""
+        SELECT i.number FROM {{items}} i WHERE i.number >= %(number)s::bigint AND {_VISIBLE}
+        ORDER BY i.number LIMIT 1""",
+}
+"""Each returns at least one row: what was found, or nulls, and then the columns of `Head`."""
 _STATEMENTS = {
     "make": _MAKE,
     "make_keys": _MAKE_KEYS,
@@ -69,17 +103,7 @@ _STATEMENTS = {
     "begin": "INSERT INTO {index} (format, described) VALUES (%(format)s, %(described)s)",
     "state": """
         SELECT format, described, version, items, next_number, added, integers, compacted, runs, refined,
-               '{items_name}'::regclass::oid::bigint FROM {index}""",
-    "search": f"{_FOUND} WHERE i.keys && %(keys)s::bigint[] AND {_VISIBLE}",
-    # one item at a time: the time for all keys at once grows faster than linearly
-    "search_many": f"{_FOUND} WHERE i.number IN ({_BY_KEYS}) AND {_VISIBLE}",
-    # there is always a row, which gives the generation of the refined buckets
-    "search_rare": f"""
-        SELECT f.number, f.id, f.keys, f.content, x.integers, x.refined FROM {{index}} x LEFT JOIN LATERAL (
-            {_ITEMS} FROM {{items}} i WHERE {_VISIBLE} AND i.number IN (
-                {_BY_KEYS} UNION ALL {_BY_ELEMENTS})
-        ) AS f ON true""",
-    "find_ids": f"SELECT i.number, i.id FROM {{items}} i WHERE i.id_key = ANY(%(keys)s::bigint[]) AND {_VISIBLE}",
+               '{items_name}'::regclass::oid::bigint, tableoid::bigint FROM {index}""",
     "ids": "SELECT number, id FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
     "contents": "SELECT number, content FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
     "times": "SELECT number, added_at FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
@@ -89,9 +113,6 @@ _STATEMENTS = {
     "numbers": f"SELECT i.number FROM {{items}} i WHERE {_VISIBLE} ORDER BY i.number",
     "older": f"SELECT i.number FROM {{items}} i WHERE i.added_at < %(limit)s::bigint AND {_VISIBLE} ORDER BY i.number",
     "total": "SELECT coalesce(max(number) + 1, 0)::bigint FROM {items}",
-    "next": f"""
-        SELECT i.number FROM {{items}} i WHERE i.number >= %(number)s::bigint AND {_VISIBLE}
-        ORDER BY i.number LIMIT 1""",
     "content_bytes": "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM {items}",
     "copy": "COPY {items} (number, version, added_at, id_key, id, keys, content) FROM STDIN (FORMAT BINARY)",
     "remove": """
@@ -117,22 +138,32 @@ _STATEMENTS = {
     "drop_items": """
         DELETE FROM {items} i USING {removed} r WHERE r.number = i.number AND r.version <= %(version)s::bigint""",
     "drop_removed": "DELETE FROM {removed} WHERE version <= %(version)s::bigint",
-    "compacted": "UPDATE {index} SET compacted = %(version)s::bigint",
+    "compacted": "UPDATE {index} SET compacted = greatest(compacted, %(version)s::bigint)",
     "analyze": "ANALYZE {items}, {rare}",
     "vacuum": "VACUUM (ANALYZE) {items}, {removed}, {rare}, {index}",
     "sizes": """
         SELECT pg_total_relation_size('{items_name}') + pg_total_relation_size('{removed_name}')
             + pg_total_relation_size('{rare_name}') + pg_total_relation_size('{index_name}'),
-            (SELECT count(*) FROM {removed}), (SELECT count(DISTINCT number) FROM {rare}),
-            coalesce(max(n), 0), count(*) FILTER (WHERE n > %(large)s::bigint) FROM
+            (SELECT count(*) FROM {removed})""",
+    "large_buckets": """
+        SELECT coalesce(max(n), 0), count(*) FILTER (WHERE n > %(large)s::bigint),
+            (SELECT count(DISTINCT number) FROM {rare}) FROM
                 (SELECT count(*) AS n FROM {items} i, unnest(i.keys) AS key GROUP BY key) AS buckets""",
-    "buckets": """
-        SELECT length(ltrim(n::bit(64)::text, '0')) - 1, count(*) FROM
-            (SELECT count(*) AS n FROM {items} i, unnest(i.keys) AS key GROUP BY key) AS buckets GROUP BY 1""",
+    "buckets": "SELECT count(*) FROM {items} i, unnest(i.keys) AS key GROUP BY key",
+    # some keys of the items on some pages: those come first whose hash is smallest, whatever the items are
+    "sampled_buckets": """
+        SELECT (SELECT count(*) FROM
+                (SELECT FROM {items} WHERE keys @> ARRAY[s.key] LIMIT %(largest)s::bigint) AS bucket), s.seen FROM
+                (SELECT key, count(*) OVER () AS seen
+                 FROM {items} TABLESAMPLE SYSTEM (%(percent)s::real) REPEATABLE (1), unnest(keys) AS key
+                 ORDER BY hashint8(key) LIMIT %(keys)s::bigint) AS s""",
     "readers": """
         SELECT min(objid::bigint) FROM pg_locks
         WHERE locktype = 'advisory' AND classid = %(lock)s::bigint::oid AND objid > 0
             AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())""",
+} | {
+    name: f"SELECT f.*, {_HEAD} FROM {{index}} x LEFT JOIN LATERAL ({source}) AS f ON true"
+    for name, source in _READING.items()
 }
 
 

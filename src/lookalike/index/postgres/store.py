@@ -2,25 +2,28 @@
 
 Writers wait for each other: each transaction holds an advisory lock of the index and increases its version. A reader
 holds a shared lock for the version that it sees, so that `compact` keeps the items of that version.
+
+Locks end with their connection. A reader whose connection is replaced takes its lock again; if its items are gone by
+then, its lookups raise an error and `refresh` moves it to the latest version. A job that keeps other writers out fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
 
-import numpy as np
 import psycopg
 from psycopg.types.json import Jsonb
 
-from lookalike.candidates.prefix import OVERSIZE
-from lookalike.errors import BadDataError, UsageError
+from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError
+from lookalike.index.contract import BucketSizes
 from lookalike.index.kind import Kind
 from lookalike.index.postgres.changes import DatabaseChanges
 from lookalike.index.postgres.connections import Connection, Connections, connect, reporting
 from lookalike.index.postgres.crowds import NO_CROWD, Crowd, refine
-from lookalike.index.postgres.lookup import LATEST, DatabaseLookup
+from lookalike.index.postgres.figures import bucket_sizes, describe
+from lookalike.index.postgres.lookup import LATEST, DatabaseLookup, Snapshot
 from lookalike.index.postgres.place import Place
 from lookalike.index.postgres.schema import FORMAT, Statements
 from lookalike.version import __version__
@@ -46,6 +49,13 @@ class Row(NamedTuple):
     """The generation of `Crowd`."""
     lock: int
     """The first number of the locks: that of the table of items."""
+    table: int
+    """The number of the table that has this row."""
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """Numbers that change whenever the items change."""
+        return self.version, self.lock
 
 
 class Database:
@@ -73,23 +83,30 @@ class Database:
         self._connections = Connections(place, connection, self._prepare)
         self._say = Statements(place.prefix)
         self._crowd = NO_CROWD
+        self._held: tuple[int, int] | None = None
+        """The lock of the version that is read."""
+        self._kept: tuple[int, int] | None = None
+        """The state in which nobody else may change the index; None unless this is `alone`."""
+        self._unsynced = self._doubtful = False
         if grouped:
             self._connections.change(_NO_WAITING)
-        self.row = self._read()
-        self._described = self.row.described
+        self.row = self.read_row()
         self.kind = Kind.of(self.row.described, self.name, **execution)
         if not writing:
             self._stay()
 
     def _prepare(self, connection: Connection) -> None:
-        """Continue with a new connection: a reader keeps its version if none of its items has been deleted."""
+        """Lock on a new connection what was locked on the one that was lost."""
+        if self._kept is not None:
+            raise self._not_alone("the connection to the database was lost, so other clients could change the index")
         if self._grouped:
             connection.execute(_NO_WAITING)
-        if not self._writing:
-            locked = [_signed(self.row.lock), self.row.version + 1]
-            connection.execute("SELECT pg_advisory_lock_shared(%s::integer, %s::integer)", locked)
-            if self._read().compacted > self.row.version:
-                self._stay()
+            self._doubtful = self._unsynced
+        if self._held is not None:
+            connection.execute("SELECT pg_advisory_lock_shared(%s::integer, %s::integer)", self._held)
+
+    def _not_alone(self, why: str) -> ResourceError:
+        return ResourceError(f"{self.name}: {why} during the job; nothing was added. Run the job again")
 
     @property
     def writing(self) -> bool:
@@ -113,7 +130,8 @@ class Database:
         with reporting(self._place):
             self._connections.copy(self._say[name], pieces)
 
-    def _read(self) -> Row:
+    def read_row(self) -> Row:
+        """The row of the table `index` now."""
         found = self.execute("state")
         row = Row(*found[0]) if found else None
         if row is None or row.format != FORMAT:
@@ -129,23 +147,27 @@ class Database:
     @property
     def lookup(self) -> DatabaseLookup:
         """The items: for a writer, the current ones; otherwise those of its version."""
-        return self.lookup_at(LATEST if self._writing else self.row.version)
+        return self.lookup_at(None)
 
-    def lookup_at(self, version: int) -> DatabaseLookup:
-        """The items of a version."""
+    def lookup_at(self, version: int | None) -> DatabaseLookup:
+        """The items of a version; without one, what `lookup` says."""
+        row = self.row
+        items = None if self.writing else row.items
+        if version is None:
+            version = LATEST if self.writing else row.version
 
         def count() -> int:
-            return (self._read() if self.writing else self.row).items
+            return self.read_row().items if items is None else items
 
-        return DatabaseLookup(self.execute, self.kind, version, count, self.row.integers, self.crowd)
+        snapshot = Snapshot(self.name, row.table, version, items)
+        return DatabaseLookup(self.execute, self.kind, snapshot, count, row.integers, self.crowd)
 
     def crowd(self, generation: int | None = None) -> Crowd:
         """The refined buckets, cached; read again if the generation has changed."""
         if generation is None:
             generation = self._crowd.generation or self.row.refined
         if self._crowd.generation != generation:
-            refined, keys, counters = self.execute("get_crowd")[0]
-            self._crowd = Crowd(refined, np.array(keys, np.int64), np.frombuffer(counters, np.uint32))
+            self._crowd = Crowd.decode(self.execute("get_crowd"), self.name)
         return self._crowd
 
     @property
@@ -156,41 +178,53 @@ class Database:
     @property
     def state(self) -> tuple[int, int]:
         """Numbers that change whenever the items change."""
-        return (self._read() if self.writing else self.row).version, self.row.lock
+        return (self.read_row() if self.writing else self.row).state
+
+    @property
+    def problem(self) -> str | None:
+        """Nothing has to be merged."""
+        return None
 
     def has_run(self, run: str) -> bool:
         """Whether the items of a batch job have been added."""
-        return run in self._read().runs
+        return run in self.read_row().runs
 
     def _take(self, row: Row) -> None:
         """Switch to another state."""
-        if row.described != self._described:
-            self._described, self.kind = row.described, Kind.of(row.described, self.name, **self._execution)
+        if row.described != self.row.described:
+            self.kind = Kind.of(row.described, self.name, **self._execution)
+        if row.table != self.row.table:
+            self._crowd = NO_CROWD
         self.row = row
 
     def _stay(self) -> None:
-        """Take the lock of the version to read, making sure that no `compact` has removed its items."""
+        """Switch to the latest version and take its lock, making sure that no `compact` has removed its items."""
+        before = self._held
         while True:
-            row = self._read()
-            self._lock("pg_advisory_lock_shared", row.version + 1)
+            row = self.read_row()
+            lock = _signed(row.lock), row.version + 1
+            self._lock("pg_advisory_lock_shared", lock)
+            self._held = lock
             self._take(row)
-            if self._read().compacted <= row.version:
+            if before is not None:
+                self._lock("pg_advisory_unlock_shared", before)
+            now = self.read_row()
+            if now.lock == row.lock and now.compacted <= row.version:
                 return
-            self._lock("pg_advisory_unlock_shared", row.version + 1)
+            before = lock
 
-    def _lock(self, function: str, number: int) -> None:
+    def _lock(self, function: str, lock: tuple[int, int]) -> None:
         with reporting(self._place):
-            self._connections.change(f"SELECT {function}(%s::integer, %s::integer)", [_signed(self.row.lock), number])
+            self._connections.change(f"SELECT {function}(%s::integer, %s::integer)", lock)
 
     def refresh(self) -> bool:
         """Load the changes of other processes; return whether there were any."""
-        before = self.row.version
+        before, row = self.row.state, self.read_row()
         if self.writing:
-            self._take(self._read())
-        elif self._read().version != before:
+            self._take(row)
+        elif row.state != before:
             self._stay()
-            self._lock("pg_advisory_unlock_shared", before + 1)
-        return self.row.version != before
+        return self.row.state != before
 
     # Writing
 
@@ -201,10 +235,26 @@ class Database:
             yield
 
     def _begin(self) -> None:
-        self._connections.change(
-            "SELECT pg_advisory_xact_lock(%s::integer, %s::integer)", [_signed(self.row.lock), WRITER]
-        )
-        self._take(self._read())
+        while True:
+            lock = self._writers
+            self._lock("pg_advisory_xact_lock", lock)
+            self._take(self.read_row())
+            if lock == self._writers:  # otherwise, the index was created again
+                break
+        if self._kept not in (None, self.row.state):
+            raise self._not_alone("another client has changed the index")
+
+    @property
+    def _writers(self) -> tuple[int, int]:
+        """The lock that writers hold."""
+        return _signed(self.row.lock), WRITER
+
+    def _changed(self) -> None:
+        """Switch to the state that a transaction of this store has made."""
+        self._unsynced = self._grouped
+        self._take(self.read_row())
+        if self._kept is not None:
+            self._kept = self.row.state
 
     @contextmanager
     def changing(self) -> Iterator[DatabaseChanges]:
@@ -214,25 +264,29 @@ class Database:
             yield changes
             if not changes.finished:
                 raise psycopg.Rollback
-        self._take(self._read())
+        self._changed()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Make other writers wait during the block."""
-        self._lock("pg_advisory_lock", WRITER)
+        """Make other writers wait during the block; if that cannot be relied on, the next transaction fails."""
+        self._kept = self.row.state  # from here on, the connection must not be replaced
         try:
-            self._take(self._read())
+            self._lock("pg_advisory_lock", self._writers)
+            self._take(self.read_row())
+            self._kept = self.row.state
             yield
         finally:
+            self._kept = None
             if not self._connections.closed:
-                self._lock("pg_advisory_unlock", WRITER)
+                with suppress(LookalikeError):  # a lost connection holds no lock
+                    self._lock("pg_advisory_unlock", self._writers)
 
     def decide(self, kind: Kind) -> None:
         """Fix the kind of items that the index stores, unless another writer has done so."""
         with self._transaction():
             if not self.kind.decided:
                 self.change("decide", described=Jsonb(kind.to_dict()))
-        self._take(self._read())
+        self._changed()
 
     def sync(self) -> None:
         """Wait until everything is on disk: a synchronous commit flushes all earlier ones."""
@@ -240,6 +294,12 @@ class Database:
             with reporting(self._place), self._connections.transaction(lambda: None):
                 self._connections.change("SET LOCAL synchronous_commit = on")
                 self._connections.change("SELECT pg_current_xact_id()")
+            doubtful, self._unsynced, self._doubtful = self._doubtful, False, False
+            if doubtful:
+                raise ResourceError(
+                    f"{self.name}: the connection to the database was lost before everything was on disk, so the last "
+                    "changes may be lost, too; make them again"
+                )
 
     def compact(self) -> None:
         """Delete removed items, except those that a reader still sees."""
@@ -250,33 +310,19 @@ class Database:
                 self.change(name, version=version)
             refine(self)
         self.change("vacuum")
-        self._take(self._read())
+        self._take(self.read_row())
 
     def outline(self) -> dict[str, int]:
         """A database has no segments and no log of its own."""
         return {}
 
-    def bucket_sizes(self) -> dict[int, int]:
-        """The number of buckets by size class, including removed items."""
-        found = dict(self.execute("buckets"))
-        return {1 << power: int(found.get(power, 0)) for power in range(max(found, default=-1) + 1)}
+    def bucket_sizes(self) -> BucketSizes:
+        """The number of buckets by size class, including removed items; estimated if there are many."""
+        return bucket_sizes(self)
 
-    def describe(self) -> dict[str, Any]:
-        """Items, bytes and the largest bucket."""
-        row = self._read()
-        total, removed, refined, largest, oversize = self.execute("sizes", large=OVERSIZE)[0]
-        return {
-            "items": row.items,
-            "removed": removed,
-            "bytes": total,
-            "bytes_per_item": round(total / row.items, 1) if row.items else None,
-            "largest_bucket": largest,
-            "oversize_buckets": oversize,
-            "refined_items": refined,
-            "version": row.version,
-            "options": {**row.described["options"], "store": row.described["store"]},
-            "plan": row.described["plan"],
-        }
+    def describe(self, *, buckets: bool = True) -> dict[str, Any]:
+        """Items, bytes and, with `buckets`, the largest buckets, for which all keys are counted."""
+        return describe(self, buckets=buckets)
 
     def close(self) -> None:
         """Sync, and close the connections."""

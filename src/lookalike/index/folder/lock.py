@@ -1,4 +1,4 @@
-"""The lock of the one process that may write to the folder of an index; it ends with that process."""
+"""The lock of the only process that writes to an index."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def take_lock(path: Path) -> FileLock:
 
 def _holder(path: Path) -> str:
     try:
-        found = json.loads(path.read_bytes())
-        return f" (process {found['pid']} on {found['host']}, since {found['since']})"
+        holder = json.loads(path.read_bytes())
+        return f" (process {holder['pid']} on {holder['host']}, since {holder['since']})"
     except (OSError, ValueError, KeyError, TypeError):
         return ""
