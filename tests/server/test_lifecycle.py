@@ -18,7 +18,7 @@ import lookalike as la
 from calling import process, wait_for
 from lookalike.errors import ResourceError
 from lookalike.server.options import Limits, ServerOptions
-from lookalike.server.reviewed_run import append_line
+from lookalike.server.reviewing.decisions import append_line
 from serving import TEXTS, Serving, make_index
 
 ROSE = TEXTS["rose"]

@@ -200,6 +200,80 @@ def test_the_page_asks_for_a_key(chromium, tmp_path):
         page.wait_for_selector("text=may read, but not write")
 
 
+def test_escape_closes_the_key_dialog_for_good(chromium, tmp_path):
+    (tmp_path / "keys").write_text("read 0123456789abcdef0123 reader\n")
+    with Serving(make_index(tmp_path / "index"), "--keys", tmp_path / "keys") as server, Visit(chromium) as visit:
+        page = visit.page
+        page.goto(f"{server.url}/#explore")
+        page.wait_for_selector("#key-dialog[open]")
+        page.keyboard.press("Escape")
+        page.wait_for_selector("[role=alert]:text('needs a key')")
+        page.wait_for_timeout(300)
+        assert page.locator("#key-dialog[open]").count() == 0
+        page.click("text=Try again")
+        page.fill("#key-input", "0123456789abcdef0123")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".tiles")
+
+
+def test_only_the_latest_answer_is_shown(chromium, site):
+    """The first answer of each kind arrives after the second."""
+    with Visit(chromium) as visit:
+        page, held = visit.page, []
+
+        def hold_first(route):
+            if not held:
+                held.append(route)
+            else:
+                route.continue_()
+
+        def let_go():
+            held.pop().continue_()
+            page.wait_for_timeout(300)
+
+        page.goto(f"{site.url}/")
+        page.fill("#text", ROSE)
+        expect(page.locator(".match")).to_have_count(2, timeout=WAIT_MS)
+        page.route("**/v1/compare", hold_first)
+        page.locator(".match").nth(0).click()
+        page.wait_for_function("() => document.querySelector('.match[aria-pressed=true]')")
+        page.locator(".match").nth(1).click()
+        page.wait_for_selector("#compared")
+        shown = page.locator("#compared").inner_text()
+        assert shown != "Similarity 1"
+        let_go()
+        assert page.locator("#compared").inner_text() == shown
+
+        page.locator(".match").nth(0).click()  # answered at once, held is empty: it waits
+        page.fill("#text", TEXTS["fox"])
+        expect(page.locator(".match .name")).to_have_text(["fox"], timeout=WAIT_MS)
+        let_go()
+        assert page.locator("#compared").count() == 0
+
+        page.goto(f"{site.url}/#explore")
+        page.wait_for_selector(".tiles")
+        page.route("**/v1/neighbors?*", hold_first)
+        for id in ("fox", "rose"):
+            page.fill("#item-id", id)
+            page.keyboard.press("Enter")
+        page.wait_for_selector("#found h2:text-is('rose')")
+        let_go()
+        assert page.locator("#found h2").first.inner_text() == "rose"
+
+
+def test_the_page_works_under_the_path_of_a_proxy(chromium, tmp_path):
+    with Serving(make_index(tmp_path / "index"), "--root-path", "/seen") as server, Visit(chromium) as visit:
+        for path in ("/seen", "/seen/"):
+            visit.page.goto(f"{server.url}{path}")
+            visit.page.fill("#text", ROSE)
+            visit.page.wait_for_selector(".match")
+        assert f"{server.url}/seen/v1/query" in visit.page.locator("details pre").first.text_content()
+        visit.page.click("nav >> text=API")
+        visit.page.wait_for_selector("code:text-is('/v1/query')")
+        assert {"/" + url.split("/")[3] for url in visit.asked} == {"/seen"}
+        assert visit.said == []
+
+
 def test_an_index_of_vectors_makes_sense(chromium, tmp_path):
     la.Index.create(tmp_path / "v", [[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]], measure="cosine", threshold=0.9).close()
     with Serving(tmp_path / "v") as server, Visit(chromium) as visit:

@@ -33,13 +33,28 @@ _path = click.Path(path_type=Path)
 )
 @click.option("--tls-cert", type=_path, metavar="FILE", help="Certificate for HTTPS.")
 @click.option("--tls-key", type=_path, metavar="FILE", help="Private key for HTTPS.")
+@click.option(
+    "--root-path", default="", metavar="PATH", help="The path under which a proxy offers it, such as /lookalike."
+)
+@click.option(
+    "--forwarded-allow-ips",
+    metavar="IPS",
+    help="Proxies whose X-Forwarded-For names the client: addresses or networks with commas, or *.",
+)
 @click.option("--run", type=_path, metavar="OUT", help="Review the output of dedup or link on the web page.")
 @click.option("--max-body", default="32MiB", show_default=True, help="Largest JSON body, and largest line of NDJSON.")
 @click.option("--max-items", default=10_000, show_default=True, help="Maximum number of items in a JSON array.")
 @click.option("--max-text", default="4MiB", show_default=True, help="Longest text.")
 @click.option("--max-requests", default=256, show_default=True, help="Maximum number of requests in progress.")
 @click.option("--max-k", default=1000, show_default=True, help="Maximum number of matches per query.")
-@click.option("--timeout", default=30.0, show_default=True, help="Seconds within which a body must arrive.")
+@click.option("--max-response", default="64MiB", show_default=True, help="Longest JSON response, and longest line.")
+@click.option(
+    "--max-in-flight", default="256MiB", show_default=True, help="Memory for the bodies of all requests in progress."
+)
+@click.option(
+    "--max-spool", default="1GiB", show_default=True, help="Disk space for all answers that wait for their clients."
+)
+@click.option("--timeout", default=30.0, show_default=True, help="Seconds to wait for a body, or for a client to read.")
 @click.option(
     "--drain-delay",
     default=2.0,
@@ -58,6 +73,10 @@ def command(
     index: str | None,
     max_body: str,
     max_text: str,
+    max_response: str,
+    max_in_flight: str,
+    max_spool: str,
+    forwarded_allow_ips: str | None,
     log: str | None,
     no_batching: bool,
     as_json: bool,
@@ -67,8 +86,8 @@ def command(
     """Serve an index over HTTP, with a web page to search, explore and review.
 
     Without --keys, only programs on this machine can connect. SIGTERM finishes requests in progress; Ctrl-C does so
-    without --drain-delay. One process writes to an index in a folder; others serve it with --read-only. With --json,
-    the address is printed as an object.
+    without --drain-delay; SIGHUP reads keys and certificates again. One process writes to an index in a folder; others
+    serve it with --read-only. With --json, the address is printed as an object.
     """
     from lookalike.cli.output import print_record
     from lookalike.cli.progress import open_progress
@@ -87,7 +106,11 @@ def command(
         requests=options.pop("max_requests"),
         seconds=options.pop("timeout"),
         k=options.pop("max_k"),
+        response_bytes=parse_size(max_response, "max-response"),
+        in_flight_bytes=parse_size(max_in_flight, "max-in-flight"),
+        spool_bytes=parse_size(max_spool, "max-spool"),
     )
+    options["forwarded_allow_ips"] = tuple(one.strip() for one in (forwarded_allow_ips or "").split(",") if one.strip())
     seconds = {"refresh_seconds": options.pop("refresh"), "drain_delay_seconds": options.pop("drain_delay")}
     in_terminal = sys.stderr is not None and sys.stderr.isatty()
     options["log"] = log or ("errors" if in_terminal else "all")  # a page view makes many requests

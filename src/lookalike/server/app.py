@@ -15,10 +15,10 @@ from lookalike.errors import LookalikeError
 from lookalike.server.explore import explore_routes
 from lookalike.server.gate import Gate
 from lookalike.server.keys import Keys
-from lookalike.server.logs import RequestLog
+from lookalike.server.monitoring.logs import RequestLog
 from lookalike.server.problems import PROBLEM_TYPE, Problem, problem_of
-from lookalike.server.review import review_routes
-from lookalike.server.reviewed_run import ReviewedRun
+from lookalike.server.reviewing.reviewed_run import ReviewedRun
+from lookalike.server.reviewing.routes import review_routes
 from lookalike.server.routes import add_routes
 from lookalike.server.state import ServerState
 from lookalike.server.website import page_routes
@@ -33,7 +33,7 @@ def create_app(state: ServerState, keys: Keys | None, reviewed: ReviewedRun | No
     """The ASGI application of a server."""
     app = FastAPI(
         title="lookalike", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None,
-        openapi_url="/openapi.json", redirect_slashes=False,
+        openapi_url="/openapi.json", redirect_slashes=False, servers=[{"url": state.options.root_path or "/"}],
     )  # fmt: skip
     add_routes(app, state)
     explore_routes(app, state)

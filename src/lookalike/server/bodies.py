@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
+from lookalike.server.answers.space import Holding
 from lookalike.server.options import Limits
 from lookalike.server.problems import Problem
 
@@ -16,8 +16,10 @@ NDJSON = "application/x-ndjson"
 _LINES = {NDJSON, "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines"}
 DISCARDED_BYTES, DISCARDING_SECONDS = 1 << 30, 10.0
 """How much of a refused body is read."""
-GROUP_LINES, GROUP_BYTES = 512, 1 << 20
+GROUP_LINES, GROUP_BYTES = 512, 1 << 18
 """The most lines and bytes that are answered together."""
+LONG_BYTES = 1 << 16
+"""Of a longer line, the bytes that have arrived are counted."""
 
 
 def is_ndjson(request: Request) -> bool:
@@ -49,7 +51,7 @@ async def _pieces(request: Request, seconds: float) -> AsyncIterator[bytes]:
             yield piece
 
 
-async def _discard(request: Request) -> None:
+async def discard(request: Request) -> None:
     """Keep reading for a while: clients that send the whole body before they read would not see the error."""
     if "expect" in request.headers:  # this client waits for permission before it sends the body (Expect: 100-continue)
         return
@@ -63,8 +65,21 @@ async def _discard(request: Request) -> None:
                     return
 
 
-async def read_json_body(request: Request, limits: Limits) -> bytearray:
-    """A body within the limits of size and time."""
+def parsed_bytes(body: bytes | bytearray) -> int:
+    """About how much memory a JSON document takes once it is parsed, its text included.
+
+    Objects and lists take far more than they do as text: 32 MiB of `{},{},` become 800 MiB.
+
+    Examples
+    --------
+    >>> parsed_bytes(b'{"text": "a"}')
+    306
+    """
+    return 2 * len(body) + 280 * body.count(b"{") + 64 * body.count(b"[") + 56 * body.count(b",")
+
+
+async def read_json_body(request: Request, limits: Limits, held: Holding) -> bytearray:
+    """A body within the limits of size and time, and of what all requests may hold."""
     length = request.headers.get("content-length", "0")
     too_large = Problem(
         413,
@@ -72,21 +87,27 @@ async def read_json_body(request: Request, limits: Limits) -> bytearray:
         {"Connection": "close"},
     )
     if length.isascii() and length.isdigit() and int(length) > limits.body_bytes:
-        await _discard(request)
+        await discard(request)
         raise too_large
     body = bytearray()
     try:
         async with asyncio.timeout(limits.seconds):
             async for piece in _pieces(request, limits.seconds):
+                held.take(len(piece))
                 body += piece
                 if len(body) > limits.body_bytes:
                     body.clear()
-                    await _discard(request)
+                    await discard(request)
                     raise too_large
     except TimeoutError:
         raise Problem(408, f"the body took longer than {limits.seconds:g} seconds", {"Connection": "close"}) from None
     except ClientDisconnect:
         raise Problem(400, "the connection ended before the body did") from None
+    except Problem as problem:
+        if problem.status == 503:
+            await discard(request)
+        raise
+    held.take(parsed_bytes(body) - len(body))
     return body
 
 
@@ -96,17 +117,25 @@ class LineSplitter:
     Lines end with a newline, or with carriage return and newline; the last one may end with the body. Blank lines are
     skipped.
 
+    Parameters
+    ----------
+    largest
+        The most bytes of a line.
+    held
+        Counts the bytes of a long line that has not ended.
+
     Examples
     --------
-    >>> splitter = LineSplitter(8)
+    >>> from lookalike.server.answers.space import Space
+    >>> splitter = LineSplitter(8, Holding(Space(100)))
     >>> splitter.add(b"12\r\n\n345"), splitter.add(b"6\n"), splitter.end()
     ([b'12'], [b'3456'], [])
     """
 
-    def __init__(self, largest: int) -> None:
-        self._largest = largest
+    def __init__(self, largest: int, held: Holding) -> None:
+        self._largest, self._held = largest, held
         self._rest = bytearray()
-        self._dropping = False
+        self._refused: Problem | None = None
 
     def add(self, piece: bytes) -> list[bytes | Problem]:
         """The lines that a piece completes."""
@@ -122,25 +151,32 @@ class LineSplitter:
         return self._complete(b"")
 
     def _append(self, part: bytes) -> None:
-        if not self._dropping:
-            self._rest += part
+        if self._refused is not None:
+            return
+        self._rest += part
+        try:
             if len(self._rest) > self._largest:
-                self._dropping = True
-                self._rest = bytearray()
+                raise Problem(413, f"the line is longer than {self._largest:,} bytes")
+            if len(self._rest) > LONG_BYTES:
+                self._held.take(len(part))
+        except Problem as problem:
+            self._refused, self._rest = problem, bytearray()
+            self._held.release()
 
     def _complete(self, part: bytes) -> list[bytes | Problem]:
         self._append(part)
-        line, dropped = bytes(self._rest), self._dropping
-        self._rest, self._dropping = bytearray(), False
-        if dropped:
-            return [Problem(413, f"the line is longer than {self._largest:,} bytes")]
+        line, refused = bytes(self._rest), self._refused
+        self._rest, self._refused = bytearray(), None
+        self._held.release()
+        if refused is not None:
+            return [refused]
         line = line.removesuffix(b"\r")
         return [line] if line.strip(b" \t\r") else []
 
 
-async def read_lines(request: Request, limits: Limits) -> AsyncIterator[list[Any]]:
+async def read_lines(request: Request, limits: Limits, held: Holding) -> AsyncIterator[list[bytes | Problem]]:
     """The lines of an NDJSON body in groups: those that have arrived, up to the number that is answered together."""
-    splitter = LineSplitter(limits.body_bytes)
+    splitter = LineSplitter(limits.body_bytes, held)
     async for piece in _pieces(request, limits.seconds):
         for group in _groups(splitter.add(piece)):
             yield group

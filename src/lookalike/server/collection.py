@@ -5,21 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import BadDataError, LookalikeError
+from lookalike.index.contract import Lookup
 from lookalike.index.index import StoredIndex
 from lookalike.index.kind import Kind
-from lookalike.index.naming import given_ids
-from lookalike.index.stored_items import find_items, read_texts
+from lookalike.index.matches import Matches
+from lookalike.index.stored_items import find_items
 from lookalike.read import open_data
 from lookalike.server.contents import Item, Question, as_column, check_kind, form_of
 from lookalike.server.problems import Problem, no_item, problem_of
+from lookalike.server.rendering import Answer, Matched, ids_and_texts, ids_only, with_small_written
 from lookalike.types import DEFAULT_ID
 
-Answer = dict[str, Any] | Problem
+
+class Asked(NamedTuple):
+    """A query, and how it is answered."""
+
+    question: Question
+    with_text: bool
+    alone: bool = False
+    """Whether it is all that its request asks: if its answer is small, it is written together with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,40 +64,29 @@ class Collection:
 
     # Queries
 
-    def answer(self, questions: Sequence[tuple[Question, bool]]) -> list[Answer]:
-        """The matches of each query; the flag says whether to include texts."""
-        answers: list[Answer] = [Problem(500, "not answered")] * len(questions)
+    def answer(self, queries: Sequence[Asked]) -> list[Answer]:
+        """The matches of each query."""
+        answers: list[Answer] = [Problem(500, "not answered")] * len(queries)
         kind = self.kind
-        for form, places in _grouped(range(len(questions)), lambda at: _form(questions[at][0])):
-            good = [at for at in places if not _refused(answers, at, questions[at][0].item, kind)]
+        for form, places in _grouped(range(len(queries)), lambda at: _form(queries[at].question)):
+            good = [at for at in places if not _refused(answers, at, queries[at].question.item, kind)]
             if good:
-                self._answer(questions, good, form[1], answers)
-        return answers
+                self._answer(queries, good, form[1], answers)
+        return with_small_written(answers, [at for at, query in enumerate(queries) if query.alone])
 
-    def _answer(
-        self, questions: Sequence[tuple[Question, bool]], places: list[int], threshold: Any, answers: list[Answer]
-    ) -> None:
+    def _answer(self, queries: Sequence[Asked], places: list[int], threshold: Any, answers: list[Answer]) -> None:
         """Answer queries of one form and threshold."""
-        asked = [questions[at] for at in places]
+        asked = [queries[at] for at in places]
         try:
-            features = as_column([question.item for question, _ in asked])
-            lookup, found = self.index.search(features, max(question.k for question, _ in asked), threshold)
-            ids = given_ids(lookup, found.right).to_pylist()
-            texts = read_texts(lookup, found.right) if any(wanted for _, wanted in asked) else [None] * len(ids)
+            features = as_column([query.question.item for query in asked])
+            lookup, matches = self.index.search(features, max(query.question.k for query in asked), threshold)
         except LookalikeError as error:
             for at in places:
                 answers[at] = problem_of(error)
             return
-        column = lookup.kind.measure.column
-        matches: list[list[dict[str, Any]]] = [[] for _ in places]
-        for row, id, value, text in zip(found.left.tolist(), ids, found.similarity.tolist(), texts):
-            question, wanted = asked[row]
-            if len(matches[row]) < question.k:
-                one = {"id": id, column: value}
-                matches[row].append({**one, "text": text} if wanted and text is not None else one)
-        for at, (question, _), listed in zip(places, asked, matches):
-            own = {} if question.item.id is None else {"id": question.item.id}
-            answers[at] = {**own, "matches": listed}
+        edges = np.searchsorted(matches.left, np.arange(len(asked) + 1)).tolist()
+        for at, query, low, high in zip(places, asked, edges, edges[1:]):
+            answers[at] = _matched(lookup, query, matches, slice(low, min(high, low + query.question.k)))
 
     # Changes
 
@@ -142,6 +141,13 @@ class Collection:
         table = self.index.add([source], if_new=first.if_new, on_conflict=first.on_conflict, numbered=True)
         rows = table.to_pylist()
         return [row if one.item.id is None else {**row, "id": one.item.id} for one, row in zip(additions, rows)]
+
+
+def _matched(lookup: Lookup, query: Asked, matches: Matches, rows: slice) -> Matched:
+    """The matches of one query, copied: those of the others need not stay in memory."""
+    about = {} if query.question.item.id is None else {"id": query.question.item.id}
+    read = ids_and_texts if query.with_text else ids_only
+    return Matched(lookup, about, matches.right[rows].copy(), matches.similarity[rows].copy(), read)
 
 
 def _grouped(values: Iterable[int], key: Callable[[int], Any]) -> list[tuple[Any, list[int]]]:

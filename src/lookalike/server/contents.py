@@ -17,6 +17,8 @@ from lookalike.types import strings_to_arrow
 
 NAMES = ("text", "tokens", "vector", "bits")
 """The fields that hold an item, by what it is."""
+LONGEST_ID_BYTES = 1 << 14
+"""Percent-encoded, an id of this length still fits the head of a request."""
 SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
 
 
@@ -66,6 +68,13 @@ class ContentReader:
             raise Problem(422, f"the object {wrong} the fields {', '.join(self.names)}; give one")
         name, value = self._checked(names[0], given[names[0]])
         return Item(name, value, _checked_id(given.get("id")))
+
+    def new_item(self, given: Any) -> Item:
+        """An item to be added; its id must not be so long that no request can name it."""
+        item = self.item(given)
+        if isinstance(item.id, str) and len(item.id.encode()) > LONGEST_ID_BYTES:
+            raise Problem(413, f"an id is longer than {LONGEST_ID_BYTES:,} bytes")
+        return item
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -16,12 +16,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lookalike.server.access import check_access, check_origin, cors_headers, is_open
 from lookalike.server.keys import Keys
-from lookalike.server.logs import RequestLog
-from lookalike.server.metrics import Metrics
+from lookalike.server.monitoring.logs import RequestLog
+from lookalike.server.monitoring.metrics import Metrics
 from lookalike.server.options import ServerOptions
 from lookalike.server.problems import PROBLEM_TYPE, Problem
+from lookalike.server.targets import check_utf8, without_root
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+METRICS, SCRAPES = "/metrics", 8
+"""Requests for metrics do not count as others do, but no more than this many at a time are answered."""
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; "
@@ -55,36 +58,44 @@ class Gate:
     def __init__(
         self, app: ASGIApp, options: ServerOptions, keys: Keys | None, metrics: Metrics, log: RequestLog
     ) -> None:
-        self._app, self._options, self._keys, self._metrics, self._log = app, options, keys, metrics, log
-        self._in_progress = 0
+        self._app, self._options, self._metrics, self._log = app, options, metrics, log
+        self.keys = keys
+        """They can be replaced at any time."""
+        self._in_progress = self._scrapes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope = without_root(scope, self._options.root_path)
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
         passage = Passage(scope, request_id, headers.get("origin"))
-        limited = not is_open(scope["path"])
+        scrapes = scope["path"] == METRICS
+        limited = not scrapes and not is_open(scope["path"])
         self._in_progress += limited
+        self._scrapes += scrapes
         self._metrics.in_progress.set(self._in_progress)
         try:
-            await self._pass(passage, headers, limited, receive, self._sender(passage, send))
+            full = self._in_progress > self._options.limits.requests if limited else scrapes and self._scrapes > SCRAPES
+            await self._pass(passage, headers, full, receive, self._sender(passage, send))
         finally:
             self._in_progress -= limited
+            self._scrapes -= scrapes
             self._tell(passage)
 
-    async def _pass(self, passage: Passage, headers: Headers, limited: bool, receive: Receive, send: Send) -> None:
+    async def _pass(self, passage: Passage, headers: Headers, full: bool, receive: Receive, send: Send) -> None:
         try:
-            if limited and self._in_progress > self._options.limits.requests:
+            if full:
                 raise Problem(429, "too many requests in progress; try again shortly", {"Retry-After": "1"})
+            check_utf8(passage.scope)
             preflight = check_origin(passage.scope, headers, self._options)
             if preflight is not None:
                 await _answer(send, 204, b"", {})
                 return
-            passage.key = check_access(passage.scope, headers, self._keys)
+            passage.key = check_access(passage.scope, headers, self.keys)
             inner = dict(passage.scope)
             inner["state"] = {**passage.scope.get("state", {}), "request_id": passage.request_id}
             if inner["method"] == "HEAD":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +29,12 @@ class Limits:
     """To send a JSON body, and between two pieces of NDJSON."""
     k: int = 1000
     """Matches of one question."""
+    response_bytes: int = 64 << 20
+    """A JSON response; of NDJSON, one line. NDJSON as a whole has no limit."""
+    in_flight_bytes: int = 256 << 20
+    """The bodies of all requests in progress, as far as they are in memory, with what is made of them."""
+    spool_bytes: int = 1 << 30
+    """Files with answers that wait for their clients, of all requests."""
 
     def check(self) -> Limits:
         """Refuse limits that allow nothing."""
@@ -38,10 +45,19 @@ class Limits:
             "max-requests": self.requests,
             "timeout": self.seconds,
             "max-k": self.k,
+            "max-response": self.response_bytes,
+            "max-in-flight": self.in_flight_bytes,
+            "max-spool": self.spool_bytes,
         }
         for name, value in given.items():
             if not value > 0:
                 raise UsageError(f"--{name} must be above 0, not {value}")
+        if self.seconds == math.inf:
+            raise UsageError("--timeout must be a number of seconds")
+        if self.in_flight_bytes < 2 * self.body_bytes:
+            raise UsageError(f"--max-in-flight must be at least twice --max-body, which is {self.body_bytes:,} bytes")
+        if self.spool_bytes < self.response_bytes:
+            raise UsageError(f"--max-spool must be at least --max-response, which is {self.response_bytes:,} bytes")
         return self
 
 
@@ -56,6 +72,10 @@ class ServerOptions:
     allow_origins: tuple[str, ...] = ()
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    root_path: str = ""
+    """The path under which a proxy offers the server, such as "/lookalike"."""
+    forwarded_allow_ips: tuple[str, ...] = ()
+    """Addresses of proxies whose headers X-Forwarded-For and X-Forwarded-Proto are believed; "*" for all."""
     log: str = "all"
     """Requests that are logged: "all", "errors" or "none"."""
     batching: bool = True
@@ -94,8 +114,14 @@ change the index; use --keys FILE, or leave --host at 127.0.0.1
             raise UsageError(f"--port must be from 0 to 65535, not {self.port}")
         if self.log not in ("all", "errors", "none"):
             raise UsageError(f"--log {self.log!r}: write all, errors or none")
+        if not 0 < self.refresh_seconds < math.inf:
+            raise UsageError(f"--refresh must be above 0 seconds, not {self.refresh_seconds}")
         for origin in self.allow_origins:
             _check_origin(origin)
+        for address in self.forwarded_allow_ips:
+            _check_network(address)
+        if self.root_path and not _ROOT_PATH.fullmatch(self.root_path):
+            raise UsageError(f"--root-path {self.root_path!r}: write a path such as /lookalike, without a / at its end")
         return self
 
 
@@ -103,6 +129,18 @@ def _check_origin(origin: str) -> None:
     scheme, mark, rest = origin.partition("://")
     if origin != "*" and (scheme not in ("http", "https") or not mark or not rest or "/" in rest):
         raise UsageError(f"--allow-origin {origin!r}: write scheme and host, such as https://news.example, or *")
+
+
+_ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
+"""Segments of characters that need no escaping, none of them "." or ".."."""
+
+
+def _check_network(address: str) -> None:
+    try:
+        if address != "*":
+            ipaddress.ip_network(address)
+    except ValueError as error:
+        raise UsageError(f"--forwarded-allow-ips {address}: {error}; write addresses such as 10.0.0.5, or *") from None
 
 
 def is_loopback(host: str) -> bool:

@@ -22,17 +22,23 @@ class Protocol(HttpToolsProtocol):
     """The protocol, with limits on the size of the head of a request and on the time in which it must arrive."""
 
     head_seconds: float
+    stall_seconds: float
     _head_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
+    _stall_timer: asyncio.TimerHandle | None = None
+    _received = _received_before = _unsent_before = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock."""
+        self._gone = asyncio.Event()
         super().connection_made(transport)
         self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stop the clocks, and tell the request in progress."""
+        self._gone.set()
         self._stop_timer()
+        self._stop_watching()
         super().connection_lost(exc)
 
     def _give_up(self) -> None:
@@ -44,9 +50,51 @@ class Protocol(HttpToolsProtocol):
             self._head_timer.cancel()
             self._head_timer = None
 
+    # A client that reads nothing
+
+    def data_received(self, data: bytes) -> None:
+        """Count what arrives."""
+        self._received += len(data)
+        super().data_received(data)
+
+    def pause_writing(self) -> None:
+        """Watch the client, since it does not read as fast as it is answered."""
+        super().pause_writing()
+        self._stop_watching()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        """Stop watching."""
+        self._stop_watching()
+        super().resume_writing()
+
+    def _watch(self) -> None:
+        self._received_before, self._unsent_before = self._received, self.transport.get_write_buffer_size()
+        self._stall_timer = self.loop.call_later(self.stall_seconds, self._end_stalled)
+
+    def _end_stalled(self) -> None:
+        """End the connection if nothing was read or sent since the last look: some send everything, then read."""
+        if self._received > self._received_before or self.transport.get_write_buffer_size() < self._unsent_before:
+            self._watch()
+        else:
+            self.transport.abort()  # `close` would wait until everything is sent
+
+    def _stop_watching(self) -> None:
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End an idle connection, even if the client has not read the last response."""
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
+
     def on_message_begin(self) -> None:
         """Start the limits of a new request head."""
         super().on_message_begin()
+        self.scope["state"]["gone"] = self._gone
         self._head_bytes = 0
         if self._head_timer is None:
             self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
@@ -95,6 +143,6 @@ class Protocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def protocol_with(head_seconds: float) -> type[HttpToolsProtocol]:
-    """The protocol with this time limit."""
-    return type("Protocol", (Protocol,), {"head_seconds": head_seconds})
+def protocol_with(seconds: float) -> type[HttpToolsProtocol]:
+    """The protocol with this time limit; before a client that reads nothing is cut off, a stream can tell it why."""
+    return type("Protocol", (Protocol,), {"head_seconds": seconds, "stall_seconds": 2 * seconds})

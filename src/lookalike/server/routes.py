@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -14,12 +13,14 @@ from fastapi.responses import Response
 from lookalike.index.contract import Lookup
 from lookalike.index.stored_items import StoredItem, find_items, read_items
 from lookalike.server import models
-from lookalike.server.bodies import NDJSON, is_ndjson, read_json_body
-from lookalike.server.collection import Addition, Removal
+from lookalike.server.answers.space import Holding
+from lookalike.server.answers.streaming import Asking, StreamedAnswers, reply_to_list, reply_to_one, reply_with
+from lookalike.server.bodies import LONG_BYTES, NDJSON, is_ndjson, read_json_body
+from lookalike.server.collection import Addition, Asked, Removal
 from lookalike.server.contents import parse_json
 from lookalike.server.problems import PROBLEM_TYPE, Problem, no_item
 from lookalike.server.state import ServerState
-from lookalike.server.streaming import StreamedAnswers, Submit, answer_each
+from lookalike.server.targets import raw_path
 
 ON_CONFLICT = ("replace", "skip", "error")
 ITEMS = "/v1/items/"
@@ -101,23 +102,25 @@ async def read_value(state: ServerState, request: Request) -> Any:
     """The JSON value of a body."""
     if is_ndjson(request):
         raise Problem(415, "send one object as application/json")
-    return parse_json(await read_json_body(request, state.options.limits))
+    with Holding(state.in_flight) as held:
+        return parse_json(await read_json_body(request, state.options.limits, held))
 
 
-async def answer_body(state: ServerState, request: Request, parse: Callable[[Any], Any], submit: Submit) -> Response:
+async def answer_body(state: ServerState, request: Request, asking: Asking) -> Response:
     """Answer one object, a list, or NDJSON."""
     limits = state.options.limits
     if is_ndjson(request):
-        return StreamedAnswers(request, limits, parse, submit)
-    given = parse_json(await read_json_body(request, limits))
-    if not isinstance(given, list):
-        (answer,) = await submit([parse(given)])
-        if isinstance(answer, Problem):
-            raise answer
-        return reply(answer)
-    if len(given) > limits.items:
-        raise Problem(413, f"the list has {len(given):,} items; at most {limits.items:,} at a time, or send NDJSON")
-    return reply(await answer_each(given, parse, submit))
+        return StreamedAnswers(state, request, asking)
+    with Holding(state.in_flight) as held:
+        body = await read_json_body(request, limits, held)
+        value = parse_json(body) if len(body) <= LONG_BYTES else await state.on_files(parse_json, body)
+        if not isinstance(value, list):
+            long = len(body) > LONG_BYTES  # its numbers or tokens are checked one by one
+            job = await state.on_files(asking.parse_one, value) if long else asking.parse_one(value)
+            return await reply_to_one(state, (await asking.answers([job]))[0])
+        if len(value) > limits.items:
+            raise Problem(413, f"the list has {len(value):,} items; at most {limits.items:,} at a time, or send NDJSON")
+        return await reply_to_list(state, request, asking, value)
 
 
 def shown(item: StoredItem) -> dict[str, Any]:
@@ -130,35 +133,16 @@ def shown(item: StoredItem) -> dict[str, Any]:
 
 def path_id(request: Request) -> str:
     """The id in a path, percent-decoded; or the parameter `id`, for ids that a path cannot hold, such as `..`."""
-    raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
-    raw = raw.partition(b"?")[0]
-    given = raw[len(ITEMS) :] if raw.startswith(ITEMS.encode()) else None
-    try:
-        return query_id(request) if given is None else unquote_to_bytes(given).decode()
-    except UnicodeDecodeError:
-        raise Problem(422, "the id in the path is not UTF-8") from None
+    raw = raw_path(request.scope)
+    return unquote_to_bytes(raw[len(ITEMS) :]).decode() if raw.startswith(ITEMS.encode()) else query_id(request)
 
 
 def query_id(request: Request) -> str:
     """The parameter `id`."""
-    found = request.query_params.get("id")
-    if found is None:
+    id = request.query_params.get("id")
+    if id is None:
         raise Problem(422, f"give the id of an item: {request.url.path}?id=ID")
-    if "\ufffd" in found or not _is_unicode(found):
-        _check_raw(request)
-    return found
-
-
-def _check_raw(request: Request) -> None:
-    unquote_to_bytes(request.scope["query_string"]).decode()
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return id
 
 
 def number_of(lookup: Lookup, id: str) -> int:
@@ -169,16 +153,24 @@ def number_of(lookup: Lookup, id: str) -> int:
     return number
 
 
-def _stored_item(state: ServerState, id: str) -> StoredItem:
+def _stored_item(state: ServerState, id: str) -> bytes:
     lookup = state.index.store.lookup
-    return read_items(lookup, [number_of(lookup, id)])[0]
+    return orjson.dumps(shown(read_item(lookup, number_of(lookup, id), id)))
+
+
+def read_item(lookup: Lookup, number: int, id: str) -> StoredItem:
+    """What is stored of an item; 404 if a database has lost it since it was looked up."""
+    try:
+        return read_items(lookup, [number])[0]
+    except KeyError:
+        raise no_item(id) from None
 
 
 def add_routes(app: FastAPI, state: ServerState) -> None:
     """The routes that add, query, get and remove items."""
-    adding, asking = bodies_of(models.ItemIn) | ADDING, bodies_of(models.QuestionIn) | ASKING
+    add_body, query_body = bodies_of(models.ItemIn) | ADDING, bodies_of(models.QuestionIn) | ASKING
 
-    @app.post("/v1/items", **about("Add items", 408, 409, 413, 415, 422, model=models.ItemAnswer, given=adding))
+    @app.post("/v1/items", **about("Add items", 408, 409, 413, 415, 422, model=models.ItemAnswer, given=add_body))
     async def add_items(request: Request) -> Response:
         """Add one item, a list, or NDJSON. With `if_new=true`, only items that resemble nothing in the index."""
         state.check_writing()
@@ -188,12 +180,13 @@ def add_routes(app: FastAPI, state: ServerState) -> None:
             raise Problem(422, f"on_conflict must be {', '.join(ON_CONFLICT)}, not {conflict[:40]!r}")
 
         def parse(given: Any) -> Addition:
-            return Addition(state.contents.item(given), if_new, conflict)
+            return Addition(state.contents.new_item(given), if_new, conflict)
 
-        return await answer_body(state, request, parse, state.writer.submit_all)
+        return await answer_body(state, request, Asking(parse, state.writer.submit_all))
 
     @app.post(
-        "/v1/query", **about("Query for similar items", 408, 413, 415, 422, model=models.QuestionAnswer, given=asking)
+        "/v1/query",
+        **about("Query for similar items", 408, 413, 415, 422, model=models.QuestionAnswer, given=query_body),
     )
     async def query(request: Request) -> Response:
         """One question, a list, or NDJSON. `k` and `threshold` can also be parameters, as defaults for all."""
@@ -202,17 +195,22 @@ def add_routes(app: FastAPI, state: ServerState) -> None:
             check_parameters(request, ASKING)
             defaults, with_text = state.defaults(request.query_params), flag(request, "text", True)
 
-        def parse(given: Any) -> Any:
-            return state.contents.question(given, defaults), with_text
+        def parse(given: Any) -> Asked:
+            return Asked(state.contents.question(given, defaults), with_text)
 
-        return await answer_body(state, request, parse, state.reader.submit_all)
+        asking = Asking(
+            parse,
+            state.reader.submit_all,
+            weigh=lambda asked: asked.question.k,
+            alone=lambda asked: asked._replace(alone=True),
+        )
+        return await answer_body(state, request, asking)
 
-    @app.get(f"{ITEMS}{{id:path}}", **about("Get an item", 404, 422, model=models.StoredItemAnswer))
-    @app.get("/v1/items", **about("Get an item by ?id=", 404, 422, model=models.StoredItemAnswer, given=BY_ID))
+    @app.get(f"{ITEMS}{{id:path}}", **about("Get an item", 404, 413, 422, model=models.StoredItemAnswer))
+    @app.get("/v1/items", **about("Get an item by ?id=", 404, 413, 422, model=models.StoredItemAnswer, given=BY_ID))
     async def get_item(request: Request) -> Response:
         """What is stored of an item."""
-        id = path_id(request)
-        return reply(shown(await state.run(_stored_item, state, id)))
+        return await reply_with(state, await state.run(_stored_item, state, path_id(request)))
 
     @app.delete(f"{ITEMS}{{id:path}}", **about("Remove an item", 404, 422, status=204))
     @app.delete("/v1/items", **about("Remove an item by ?id=", 404, 422, status=204, given=BY_ID))

@@ -21,12 +21,16 @@ from lookalike.engine.settings import Settings
 from lookalike.errors import LookalikeError, UsageError
 from lookalike.index.index import StoredIndex
 from lookalike.server.app import create_app
+from lookalike.server.collection import Asked
 from lookalike.server.contents import Item, Question
+from lookalike.server.gate import Gate
 from lookalike.server.keys import Keys
+from lookalike.server.monitoring.health import STARTING, STOPPING
 from lookalike.server.options import ServerOptions, is_loopback
 from lookalike.server.protocol import protocol_with
-from lookalike.server.reviewed_run import ReviewedRun
-from lookalike.server.state import STARTING, STOPPING, ServerState
+from lookalike.server.renewal import Renewal
+from lookalike.server.reviewing.reviewed_run import ReviewedRun
+from lookalike.server.state import ServerState
 from lookalike.types import TEMPORARY
 from lookalike.types.wording import count
 
@@ -62,7 +66,9 @@ def serve(place: str | Path | None, options: ServerOptions, say: Say, announce: 
             place = _empty_index(stack, reviewed)
         state = ServerState(_open(place, options), options)
         stack.callback(state.close)
-        _Server(_config(state, keys, reviewed), state, say, announce).run()
+        app = create_app(state, keys, reviewed)
+        config = _config(app, options)
+        _Server(config, state, Renewal(options, app, config.ssl, say), say, announce).run()
 
 
 def leave_unclosed_loops_unsaid() -> None:
@@ -88,13 +94,13 @@ def _open(place: str | Path, options: ServerOptions) -> StoredIndex:
         raise
 
 
-def _config(state: ServerState, keys: Keys | None, reviewed: ReviewedRun | None) -> uvicorn.Config:
-    options = state.options
-    app: Any = create_app(state, keys, reviewed)
+def _config(app: Gate, options: ServerOptions) -> uvicorn.Config:
+    proxies = ",".join(options.forwarded_allow_ips)
     config = uvicorn.Config(
         app, host=options.host.strip("[]"), port=options.port, log_level="critical", access_log=False,
         server_header=False, date_header=True, lifespan="off", timeout_graceful_shutdown=DRAIN_SECONDS,
-        timeout_keep_alive=75, http=protocol_with(options.limits.seconds), ws="none", proxy_headers=False,
+        timeout_keep_alive=75, http=protocol_with(options.limits.seconds), ws="none",
+        proxy_headers=bool(proxies), forwarded_allow_ips=proxies,
         ssl_certfile=options.tls_cert and str(options.tls_cert), ssl_keyfile=options.tls_key and str(options.tls_key),
     )  # fmt: skip
     try:
@@ -107,9 +113,11 @@ def _config(state: ServerState, keys: Keys | None, reviewed: ReviewedRun | None)
 class _Server(uvicorn.Server):
     """uvicorn, with the background work besides requests."""
 
-    def __init__(self, config: uvicorn.Config, state: ServerState, say: Say, announce: Announce) -> None:
+    def __init__(
+        self, config: uvicorn.Config, state: ServerState, renewal: Renewal, say: Say, announce: Announce
+    ) -> None:
         super().__init__(config)
-        self._state, self._say, self._announce = state, say, announce
+        self._state, self._renewal, self._say, self._announce = state, renewal, say, announce
         self._accept_until: float | None = None
 
     def run(self, sockets: Any = None) -> None:
@@ -124,8 +132,10 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
-        """Let signals stop the server, but not the process."""
+        """Let signals stop the server, but not the process; SIGHUP renews keys and certificates."""
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        if hasattr(signal, "SIGHUP"):
+            before[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._renewal.ask)
         try:
             yield
         finally:
@@ -137,7 +147,8 @@ class _Server(uvicorn.Server):
 
         Load balancers see /readyz change before connections are refused. Ctrl-C and a second signal skip the delay.
         """
-        first, self._state.not_ready = self._state.not_ready != STOPPING, STOPPING
+        health = self._state.health
+        first, health.not_ready = health.not_ready != STOPPING, STOPPING
         delay = self._state.options.drain_delay_seconds
         if first and sig == signal.SIGTERM and delay:
             self._accept_until = time.monotonic() + delay
@@ -148,6 +159,8 @@ class _Server(uvicorn.Server):
         """Whether to stop accepting connections; called ten times a second."""
         if self._accept_until is not None and time.monotonic() >= self._accept_until:
             self.should_exit = True
+        if self._renewal.asked and not self._renewal.renew():  # its terminal was closed
+            self.handle_exit(signal.SIGINT, None)
         return await super().on_tick(counter)
 
     async def startup(self, sockets: Any = None) -> None:
@@ -186,18 +199,13 @@ class _Server(uvicorn.Server):
         state = self._state
         item = Item("text", "one question, so that everything is loaded before the first request comes")
         with contextlib.suppress(LookalikeError):
-            await state.reader.submit((Question(item, 1, None), False))
-        if state.not_ready == STARTING:
-            state.not_ready = None
+            await state.reader.submit(Asked(Question(item, 1, None), with_text=False))
+        if state.health.not_ready == STARTING:
+            state.health.not_ready = None
         if state.options.read_only:
             async for _ in _every(state.options.refresh_seconds):
-                await self._follow()
-
-    async def _follow(self) -> None:
-        try:
-            await asyncio.get_running_loop().run_in_executor(None, self._state.index.refresh)
-        except LookalikeError as error:
-            self._say(f"The changes of the writer cannot be read, and will be tried again: {error}")
+                if error := await state.health.refresh():
+                    self._say(f"The changes of the writer cannot be read, and will be tried again: {error}")
 
 
 async def _every(seconds: float) -> AsyncIterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from importlib import resources
 
 from fastapi import FastAPI, Request
@@ -20,18 +21,20 @@ _TYPES = {
 }
 
 
-def _load() -> dict[str, tuple[bytes, str, str]]:
-    """The files of the page with their types and tags."""
+def _load(root: str) -> dict[str, tuple[bytes, str, str]]:
+    """The files of the page with their types and tags; pages link to files under the path of the server."""
     found = {}
     for one in resources.files("lookalike.server").joinpath("page").iterdir():
         content = one.read_bytes()
+        if one.name.endswith(".html"):
+            content = re.sub(rb'(href|src)="/', rb'\1="%b/' % root.encode(), content)
         found[one.name] = content, _TYPES[one.name.rpartition(".")[2]], f'"{hashlib.sha256(content).hexdigest()[:20]}"'
     return found
 
 
 def page_routes(app: FastAPI, state: ServerState) -> None:
     """The page, /docs, and /healthz, /readyz, /metrics."""
-    files = _load()
+    files = _load(state.options.root_path)
 
     def file(request: Request, name: str) -> Response:
         if name not in files:
@@ -64,10 +67,9 @@ def page_routes(app: FastAPI, state: ServerState) -> None:
 
     @app.get("/readyz", include_in_schema=False)
     async def readyz() -> Response:
-        if state.not_ready is not None:
-            raise Problem(503, state.not_ready, {"Retry-After": "1"})
-        return reply({"status": "ready"})
+        return reply(await state.health.check())
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
-        return Response(await state.run(state.metrics.text), media_type="text/plain; version=0.0.4; charset=utf-8")
+        content = await state.health.run(state.metrics.text)
+        return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,6 +1,6 @@
 // Ask: paste a text or drop a file, see what is similar, and why.
 
-import { call, curl } from "./api.js";
+import { call, curl, latest } from "./api.js";
 import { split } from "./charts.js";
 import { command, count, h, problem, side, similarity } from "./dom.js";
 
@@ -41,7 +41,8 @@ export function asNumber(given) {
 }
 
 export function askView(stats) {
-  const state = { matches: [], selected: null, running: null, asked: "" };
+  const state = { matches: [], asked: "" };
+  const newQuestion = latest(), newComparison = latest();
   const results = h("section", { id: "results", "aria-live": "polite", "aria-label": "Matches" });
   const details = h("section", { id: "details", "aria-label": "Comparison" });
   const said = h("p", { class: "note", role: "status" });
@@ -63,24 +64,26 @@ export function askView(stats) {
 
   async function ask() {
     clearTimeout(timer);
-    state.running?.abort();
+    const signal = newQuestion();
+    newComparison();
     details.replaceChildren();
+    results.classList.remove("busy");
     if (!text.value.trim()) { welcome(); return; }
-    const running = state.running = new AbortController();
     results.classList.add("busy");
     try {
       const body = question();
       shownCommand.replaceChildren(command(curl("POST", "/v1/query", body)));
       const started = performance.now();
-      const answer = await call("POST", "/v1/query", body, running.signal);
+      const asked = text.value;
+      const answer = await call("POST", "/v1/query", body, signal);
       state.matches = answer.matches;
-      state.asked = text.value;
+      state.asked = asked;
       said.textContent = `Answered in ${Math.max(1, Math.round(performance.now() - started))} ms.`;
       show();
     } catch (error) {
-      if (error.name !== "AbortError") results.replaceChildren(h("h2", {}, "That did not work"), problem(error));
+      if (!signal.aborted) results.replaceChildren(h("h2", {}, "That did not work"), problem(error));
     } finally {
-      if (state.running === running) results.classList.remove("busy");
+      if (!signal.aborted) results.classList.remove("busy");
     }
   }
 
@@ -111,26 +114,31 @@ export function askView(stats) {
 
   async function compare(match, button) {
     for (const other of results.querySelectorAll(".match")) other.setAttribute("aria-pressed", String(other === button));
-    if (stats.kind.holds === "vectors" || stats.kind.holds === "bits") { await showStored(match); return; }
-    const body = { left: state.asked, right: { id: match.id } };
+    const signal = newComparison();
     try {
-      const found = await call("POST", "/v1/compare", body);
-      const parts = [["shared", found.shared, "var(--mark-line)"], ["only on the left", found.left_only, "var(--left)"], ["only on the right", found.right_only, "var(--right)"]];
-      details.replaceChildren(h("div", { class: "card" }, h("h2", { id: "compared", tabindex: "-1" }, `Similarity ${similarity(found.similarity)}`),
-        split(parts.map(([name, value, color]) => ({ name, value, color }))),
-        h("p", { class: "legend" }, parts.map(([name, value]) => h("span", {}, h("b", {}, count(value)), ` shingles ${name}`))),
-        h("div", { class: "sides" }, side("Your text", state.asked, found.left_shared),
-          side(String(match.id), match.text, found.right_shared, "The index keeps the set of this item, not its text. Create it with --store text to see texts here.")),
-        command(curl("POST", "/v1/compare", body))));
+      await (stats.kind.holds === "vectors" || stats.kind.holds === "bits" ? showStored : showCompared)(match, signal);
     } catch (error) {
+      if (signal.aborted) return;
       details.replaceChildren(problem(error));
     }
     details.scrollIntoView({ block: "nearest" });
   }
 
-  async function showStored(match) {
+  async function showCompared(match, signal) {
+    const body = { left: state.asked, right: { id: match.id } };
+    const found = await call("POST", "/v1/compare", body, signal);
+    const parts = [["shared", found.shared, "var(--mark-line)"], ["only on the left", found.left_only, "var(--left)"], ["only on the right", found.right_only, "var(--right)"]];
+    details.replaceChildren(h("div", { class: "card" }, h("h2", { id: "compared", tabindex: "-1" }, `Similarity ${similarity(found.similarity)}`),
+      split(parts.map(([name, value, color]) => ({ name, value, color }))),
+      h("p", { class: "legend" }, parts.map(([name, value]) => h("span", {}, h("b", {}, count(value)), ` shingles ${name}`))),
+      h("div", { class: "sides" }, side("Your text", state.asked, found.left_shared),
+        side(String(match.id), match.text, found.right_shared, "The index keeps the set of this item, not its text. Create it with --store text to see texts here.")),
+      command(curl("POST", "/v1/compare", body))));
+  }
+
+  async function showStored(match, signal) {
     const path = `/v1/items?id=${encodeURIComponent(match.id)}`;
-    const found = await call("GET", path);
+    const found = await call("GET", path, undefined, signal);
     details.replaceChildren(h("div", { class: "card" }, h("h2", {}, `${stats.kind.column[0].toUpperCase()}${stats.kind.column.slice(1)} ${similarity(match[stats.kind.column])}`),
       h("div", { class: "sides" }, side("Yours", text.value), side(String(match.id), found.bits ?? JSON.stringify(found.vector))), command(curl("GET", path))));
   }

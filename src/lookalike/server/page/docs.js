@@ -1,6 +1,6 @@
 // /docs: the OpenAPI description as a page, without anything from elsewhere.
 
-import { curl, peek } from "./api.js";
+import { curl, peek, ROOT } from "./api.js";
 import { command, h, withCode } from "./dom.js";
 import { showTop } from "./top.js";
 
@@ -36,6 +36,6 @@ function route(path, method, about, document_) {
 }
 
 peek("/v1/stats").then((stats) => { if (stats) showTop(stats); });
-const document_ = await (await fetch("/openapi.json")).json();
-place.append(h("p", { class: "lead" }, withCode(document_.info.description)), h("p", {}, h("a", { href: "/openapi.json" }, "openapi.json")),
+const document_ = await (await fetch(`${ROOT}/openapi.json`)).json();
+place.append(h("p", { class: "lead" }, withCode(document_.info.description)), h("p", {}, h("a", { href: `${ROOT}/openapi.json` }, "openapi.json")),
   ...Object.entries(document_.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, about]) => route(path, method, about, document_))));

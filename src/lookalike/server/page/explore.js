@@ -1,6 +1,6 @@
 // Explore: what is in the index.
 
-import { call, curl, withId } from "./api.js";
+import { call, curl, latest, withId } from "./api.js";
 import { bars } from "./charts.js";
 import { command, count, h, problem, side, similarity, size } from "./dom.js";
 
@@ -9,13 +9,14 @@ const when = (seconds) => new Date(seconds * 1000).toLocaleString("en", { dateSt
 function tiles(stats) {
   const rows = [["Items", count(stats.items)], ["Size", size(stats.bytes)], ["Per item", stats.bytes_per_item ? size(Math.round(stats.bytes_per_item)) : "none"]];
   if (stats.segments !== undefined) rows.push(["Segments", count(stats.segments)], ["In the log", count(stats.log.items)]);
-  rows.push(["Largest bucket", count(stats.largest_bucket)]);
+  if (stats.largest_bucket !== undefined) rows.push(["Largest bucket", count(stats.largest_bucket)]);
   return h("dl", { class: "tiles" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
 function chartCard(title, path, draw, none) {
   const place = h("div", { class: "empty" }, "Counting …");
-  call("GET", path).then((found) => place.replaceWith(found.length ? draw(found) : h("p", { class: "empty" }, none)), (error) => place.replaceWith(problem(error)));
+  const note = (found) => (found[0].estimated ? [h("p", { class: "note" }, "Estimated from a sample of the items.")] : []);
+  call("GET", path).then((found) => place.replaceWith(...(found.length ? [draw(found), ...note(found)] : [h("p", { class: "empty" }, none)])), (error) => place.replaceWith(problem(error)));
   return h("div", { class: "card" }, h("h2", {}, title), place, command(curl("GET", path)));
 }
 
@@ -39,9 +40,17 @@ export function exploreView(stats) {
   const found = h("section", { id: "found", "aria-live": "polite", "aria-label": "Item" });
   const id = h("input", { type: "search", id: "item-id", required: true, autocomplete: "off" });
 
+  const newItem = latest();
+
   async function open(path) {
+    const signal = newItem();
     found.classList.add("busy");
-    try { show(await call("GET", path), path); } catch (error) { found.replaceChildren(h("div", { class: "card" }, problem(error))); }
+    try {
+      show(await call("GET", path, undefined, signal), path);
+    } catch (error) {
+      if (signal.aborted) return;
+      found.replaceChildren(h("div", { class: "card" }, problem(error)));
+    }
     found.classList.remove("busy");
   }
 

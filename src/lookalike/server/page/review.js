@@ -1,6 +1,6 @@
 // Review: the clusters or links of a finished run, with decisions.
 
-import { call, curl } from "./api.js";
+import { call, curl, latest } from "./api.js";
 import { command, count, h, problem, scrollToMarks, side, similarity, unshared } from "./dom.js";
 
 const DECISIONS = [["keep", "Keep"], ["remove", "Remove"], ["unsure", "Unsure"]];
@@ -15,18 +15,20 @@ export async function reviewView() {
   const source = h("select", { id: "source", onchange: () => load(0) }, h("option", { value: "" }, "All sources"),
     about.sources.map((one) => h("option", { value: one }, one.split("/").pop())));
   const listCommand = h("div");
+  const newList = latest(), newGroup = latest();
 
   async function load(from) {
     const filter = source.value ? `&source=${encodeURIComponent(source.value)}` : "";
     const path = `/v1/review/groups?sort=${sort.value}&from=${from}&count=${PAGE}${filter}`;
+    const signal = newList();
     try {
-      const found = await call("GET", path);
+      const found = await call("GET", path, undefined, signal);
       if (!from) list.replaceChildren();
       list.append(...found.groups.map(line));
       more.hidden = list.children.length >= found.total;
       if (!found.total) list.replaceChildren(h("li", { class: "empty" }, "Nothing to review."));
       listCommand.replaceChildren(command(curl("GET", path)));
-    } catch (error) { list.replaceChildren(h("li", {}, problem(error))); }
+    } catch (error) { if (!signal.aborted) list.replaceChildren(h("li", {}, problem(error))); }
   }
 
   function line(group) {
@@ -40,8 +42,9 @@ export async function reviewView() {
 
   async function open(number, from = 0) {
     const path = `/v1/review/groups/${number}?from=${from}&count=${PAGE}`;
+    const signal = newGroup();
     try {
-      const found = await call("GET", path);
+      const found = await call("GET", path, undefined, signal);
       const parts = [h("h2", { id: "group-title" }, found.title), found.problem ? h("p", { class: "bad" }, found.problem) : null];
       if (found.keeper) parts.push(h("p", { class: "note" }, `Kept, from ${found.keeper.file}`), decide(number, -1, found.keeper.decision));
       parts.push(...found.members.map((member) => (member.fields ? link(number, member) : pair(number, found, member))));
@@ -49,17 +52,19 @@ export async function reviewView() {
       parts.push(command(curl("GET", path)));
       shown.replaceChildren(h("div", { class: "card" }, parts.filter(Boolean)));
       for (const one of shown.querySelectorAll(".sides")) scrollToMarks(one);
-    } catch (error) { shown.replaceChildren(problem(error)); }
+    } catch (error) { if (!signal.aborted) shown.replaceChildren(problem(error)); }
   }
 
   const missing = "The text cannot be read: the input has changed, or is no longer there.";
+
+  const begun = (item) => (item.cut ? " (the beginning)" : "");
 
   function pair(number, group, member) {
     const [kept, removed] = [unshared(group.keeper.text, member.left_shared), unshared(member.text, member.right_shared)];
     const equal = member.left_shared.length && !kept.length && !removed.length ? " The words are equal." : "";
     return h("div", { class: "route" }, h("h3", {}, `${similarity(member[group.value])} — ${member.id}`),
       h("p", { class: "note" }, `Removed, from ${member.file}. Marked is what only one of the two has.${equal}`),
-      h("div", { class: "sides" }, side(`Kept: ${group.keeper.id}`, group.keeper.text, kept, missing), side(`Removed: ${member.id}`, member.text, removed, missing)),
+      h("div", { class: "sides" }, side(`Kept: ${group.keeper.id}${begun(group.keeper)}`, group.keeper.text, kept, missing), side(`Removed: ${member.id}${begun(member)}`, member.text, removed, missing)),
       decide(number, member.row, member.decision));
   }
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import orjson
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
+from lookalike.server.answers.streaming import reply_with
 from lookalike.server.problems import Problem
-from lookalike.server.reviewed_run import DECISIONS, ReviewedRun
-from lookalike.server.routes import about, body_of, parameters, read_value, reply
+from lookalike.server.reviewing.reviewed_run import DECISIONS, ReviewedRun
+from lookalike.server.routes import about, body_of, check_parameters, parameters, read_value, reply
 from lookalike.server.state import ServerState
 
 MOST = 100
@@ -35,26 +38,28 @@ DECIDING = {
 def review_routes(app: FastAPI, state: ServerState, run: ReviewedRun) -> None:
     """Groups, their items, and decisions about them."""
 
-    @app.get("/v1/review", **about("What there is to review"))
+    @app.get("/v1/review", **about("What there is to review", 413))
     async def summary() -> Response:
         """The run, its sources, and how much has been decided."""
-        return reply(await state.run(run.summary))
+        return await reply_with(state, await state.run(_as_json, run.summary))
 
-    @app.get("/v1/review/groups", **about("Clusters or links", 422, given=LISTING))
+    @app.get("/v1/review/groups", **about("Clusters or links", 413, 422, given=LISTING))
     async def groups(request: Request) -> Response:
         """Groups by `sort=doubt` or `sort=size`, of one `source`, `count` of them from `from` on."""
+        check_parameters(request, LISTING)
         given = request.query_params
         sort = given.get("sort", "doubt")
         if sort not in ("doubt", "size"):
             raise Problem(422, f"sort must be doubt or size, not {sort[:40]!r}")
-        first, count = _number(request, "from", 0), min(_number(request, "count", 20), MOST)
-        return reply(await state.run(run.groups, sort, given.get("source"), first, count))
+        first, count = _page(request)
+        return await reply_with(state, await state.run(_as_json, run.groups, sort, given.get("source"), first, count))
 
-    @app.get("/v1/review/groups/{group}", **about("A cluster or link", 404, 422, given=PAGING))
+    @app.get("/v1/review/groups/{group}", **about("A cluster or link", 404, 413, 422, given=PAGING))
     async def group(request: Request, group: str) -> Response:
         """The items of a group with their texts, and where they agree."""
-        first, count = _number(request, "from", 0), min(_number(request, "count", 20), MOST)
-        return reply(await state.run(run.group, _checked(run, group), first, count))
+        check_parameters(request, PAGING)
+        first, count = _page(request)
+        return await reply_with(state, await state.run(_as_json, run.group, _checked(run, group), first, count))
 
     @app.post("/v1/review/decisions", **about("Decide", 404, 408, 413, 415, 422, 503, given=body_of(DECIDING)))
     async def decide(request: Request) -> Response:
@@ -70,6 +75,15 @@ def review_routes(app: FastAPI, state: ServerState, run: ReviewedRun) -> None:
         if given["decision"] is not None and given["decision"] not in DECISIONS:
             raise Problem(422, f"decision must be {', '.join(DECISIONS)} or null")
         return reply(await state.run(run.decide, group, row, given["decision"]))
+
+
+def _as_json(work: Callable[..., Any], *arguments: Any) -> bytes:
+    return orjson.dumps(work(*arguments))
+
+
+def _page(request: Request) -> tuple[int, int]:
+    """The first to list, and how many."""
+    return _number(request, "from", 0), min(_number(request, "count", 20), MOST)
 
 
 def _number(request: Request, name: str, default: int) -> int:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,13 +19,20 @@ from lookalike.errors import UsageError
 from lookalike.features.passages import compare_texts
 from lookalike.features.shingles import Shingling
 from lookalike.jobs.run_inputs import RunInputs, open_inputs_of
+from lookalike.server.reviewing.decisions import Columns, Decisions, Name
 from lookalike.types import RUN_FILE, Float64, Int64, parse_record
-from lookalike.write import disk_errors
 
 SIDES = ("left", "right")
 DECISIONS = ("keep", "remove", "unsure")
 FILES = ("file", "kept_file", "left_file", "right_file")
 """Columns that name the sources of a row."""
+NAMED: dict[str, list[Columns]] = {
+    "dedup": [("file", "row"), ("kept_file", "kept_row")],
+    "link": [("left", "right"), ("left", "right")],
+}
+"""The columns that a decision is about: of a removed item or a link, and of a kept item."""
+TEXT_CHARACTERS = 500_000
+"""Of a longer text, the beginning is shown."""
 SHOWN_CHARACTERS = 100_000
 """In longer texts, passages are not marked."""
 
@@ -49,9 +52,14 @@ class ReviewedRun:
     doubt: Float64
     """For each group, how close its most doubtful row is to the threshold: 0 is closest."""
     inputs: RunInputs | None = None
-    decisions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By group and row."""
-    _writing: threading.Lock = field(default_factory=threading.Lock)
+    decisions: Decisions = field(init=False)
+    """In a separate file next to the output folder, because another run may replace that folder."""
+    _orders: dict[str, Int64] = field(default_factory=dict)
+    _sources: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        path = self.folder.with_name(self.folder.name + ".decisions.jsonl")
+        self.decisions = Decisions(path, NAMED[self.kind][0])
 
     @classmethod
     def open(cls, folder: Path) -> ReviewedRun:
@@ -68,7 +76,7 @@ class ReviewedRun:
         with damage_reported(f"--run {folder}", "link" if links.is_file() else "dedup"):
             found = cls._open_links(folder, links) if links.is_file() else cls._open_dedup(folder)
             found.summary()
-        found._load_decisions()
+        found.decisions.load(found.rows, found.starts, NAMED[found.kind])
         return found
 
     @classmethod
@@ -117,7 +125,10 @@ class ReviewedRun:
 
     def sources(self) -> list[str]:
         """The files of the items."""
-        return sorted({file for name in self._files for file in self.rows[name].unique().to_pylist()})
+        if self._sources is None:
+            files = {file for name in self._files for file in self.rows[name].unique().to_pylist()}
+            self._sources = sorted(file for file in files if file is not None)
+        return self._sources
 
     @property
     def _files(self) -> list[str]:
@@ -132,48 +143,53 @@ class ReviewedRun:
             "threshold": _limit(self.run, self.kind),
             "sources": self.sources(),
             "decided": len(self.decisions),
-            "decisions_file": str(self.decisions_path),
+            "decisions_file": str(self.decisions.path),
             "problems": list(self.inputs.problems) if self.inputs else [],
         }
 
     def groups(self, sort: str, source: str | None, first: int, count: int) -> dict[str, Any]:
         """Some of the groups, in an order: by size, or by doubt."""
-        order = np.argsort(-self.sizes, kind="stable") if sort == "size" else np.argsort(self.doubt, kind="stable")
+        order = self._order(sort)
         if source is not None and len(order):
             there = np.zeros(len(self.rows), np.bool_)
             for name in self._files:
-                there |= pc.equal(self.rows[name], source).to_numpy()
+                there |= pc.equal(self.rows[name], source).fill_null(False).to_numpy()
             order = order[np.logical_or.reduceat(there, self.starts[:-1])[order]]
         return {"total": len(order), "groups": [self.outline(int(one)) for one in order[first : first + count]]}
 
+    def _order(self, sort: str) -> Int64:
+        """All groups, in an order that never changes."""
+        if sort not in self._orders:
+            self._orders[sort] = np.argsort(-self.sizes if sort == "size" else self.doubt, kind="stable")
+        return self._orders[sort]
+
     def outline(self, group: int) -> dict[str, Any]:
         """A one-line summary of a group."""
-        rows = self._rows(group)
-        value = self._value
-        values = [row[value] for row in rows if row[value] is not None]
-        title = rows[0]["kept_id"] if self.kind == "dedup" else f"{rows[0]['left']} - {rows[0]['right']}"
-        decided = sum(self._name(group, at) in self.decisions for at in range(-1, len(rows)))
+        (head,) = self._rows(group, 0, 1)
+        values = pc.min_max(self.rows[self._value].slice(*self._place(group))).as_py()
+        title = head["kept_id"] if self.kind == "dedup" else f"{head['left']} - {head['right']}"
         return {
             "group": group,
             "title": str(title),
-            "size": len(rows) + 1,
-            "lowest": min(values, default=None),
-            "highest": max(values, default=None),
-            "decided": decided,
+            "size": self._place(group)[1] + 1,
+            "lowest": values["min"],
+            "highest": values["max"],
+            "decided": self.decisions.count(group),
         }
 
     def group(self, group: int, first: int, count: int) -> dict[str, Any]:
         """The items of a group with their texts, and where they agree."""
-        rows = self._rows(group)[first : first + count]
+        rows = self._rows(group, first, count)
         found = {**self.outline(group), "value": self._value, "members": []}
         if self.kind == "link":
             found["members"] = [self._link(group, row) for row in rows]
             return found
-        keeper = (rows[0]["kept_file"], rows[0]["kept_row"])
+        (head,) = self._rows(group, 0, 1)
+        keeper = (head["kept_file"], head["kept_row"])
         assert self.inputs is not None
         texts, problem = self.inputs.fetch([keeper, *((row["file"], row["row"]) for row in rows)])
         text = _text(texts.get(keeper))
-        found["keeper"] = {"id": str(rows[0]["kept_id"]), "file": keeper[0], "text": text}
+        found["keeper"] = {"id": str(head["kept_id"]), "file": keeper[0], **_cut(text)}
         found["keeper"]["decision"] = self._decision(group, -1)
         found["problem"] = problem
         for at, row in enumerate(rows, first):
@@ -204,8 +220,8 @@ class ReviewedRun:
         if kept is not None and text is not None and len(kept) + len(text) <= SHOWN_CHARACTERS:
             compared = compare_texts(kept, text, self._shingling)
             shared = {"left_shared": compared.left_spans, "right_shared": compared.right_spans}
-        about = {"row": at, "id": str(row["id"]), "file": row["file"], "text": text, self._value: row[self._value]}
-        return {**about, **shared, "decision": self._decision(group, at)}
+        about = {"row": at, "id": str(row["id"]), "file": row["file"], self._value: row[self._value]}
+        return {**about, **_cut(text), **shared, "decision": self._decision(group, at)}
 
     @property
     def _shingling(self) -> Shingling:
@@ -218,79 +234,39 @@ class ReviewedRun:
             return "score" if self.rows["probability"].null_count == len(self.rows) else "probability"
         return "similarity" if "similarity" in self.rows.column_names else "distance"
 
-    def _rows(self, group: int) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.rows.slice(
-            self.starts[group], self.starts[group + 1] - self.starts[group]
-        ).to_pylist()
-        return found
+    def _place(self, group: int) -> tuple[int, int]:
+        """The first row of a group, and the number of its rows."""
+        return int(self.starts[group]), int(self.starts[group + 1] - self.starts[group])
+
+    def _rows(self, group: int, first: int, count: int) -> list[dict[str, Any]]:
+        """Some rows of a group, which may have any number of them."""
+        start, size = self._place(group)
+        first = min(first, size)
+        rows: list[dict[str, Any]] = self.rows.slice(start + first, min(count, size - first)).to_pylist()
+        return rows
 
     # Decisions
 
-    @property
-    def decisions_path(self) -> Path:
-        """A separate file next to the output folder, because another run may replace that folder."""
-        return self.folder.with_name(self.folder.name + ".decisions.jsonl")
-
-    def _name(self, group: int, row: int) -> str:
-        """A key for a decision that does not depend on the order of groups."""
-        rows = self._rows(group)
-        if self.kind == "link":
-            return json.dumps([rows[0]["left"], rows[0]["right"]])
-        one = rows[max(row, 0)]
-        return json.dumps([one["kept_file"], one["kept_row"]] if row < 0 else [one["file"], one["row"]])
+    def _name(self, group: int, row: int) -> Name:
+        """What a decision is about; row -1 is the kept item."""
+        left, right = NAMED[self.kind][row < 0]
+        columns = self.rows.select([left, right]).slice(int(self.starts[group]) + max(row, 0), 1)
+        return columns[left][0].as_py(), columns[right][0].as_py()
 
     def _decision(self, group: int, row: int) -> str | None:
-        found = self.decisions.get(self._name(group, row))
-        return found["decision"] if found else None
+        return self.decisions.of(self._name(group, row))
 
     def decide(self, group: int, row: int, decision: str | None) -> dict[str, Any]:
         """Record a decision, or withdraw it; it is on disk when this returns."""
-        rows = self._rows(group)
-        one = rows[max(row, 0)]
+        (one,) = self._rows(group, max(row, 0), 1)
         if self.kind == "link":
             about = {"left": one["left"], "right": one["right"]}
         else:
             side = "kept_" if row < 0 else ""
             about = {name: one[f"{side}{name}"] for name in ("id", "file", "row")}
         line = {**about, "decision": decision, "at": datetime.now(UTC).isoformat(timespec="seconds")}
-        with self._writing:
-            append_line(self.decisions_path, json.dumps(line).encode())
-            self._note(self._name(group, row), line)
+        self.decisions.decide(group, line)
         return line
-
-    def _note(self, name: str, line: dict[str, Any]) -> None:
-        if line["decision"] is None:
-            self.decisions.pop(name, None)
-        else:
-            self.decisions[name] = line
-
-    def _load_decisions(self) -> None:
-        """Load earlier decisions; a line truncated by a full disk is ignored."""
-        if not self.decisions_path.exists():
-            return
-        for line in self.decisions_path.read_bytes().splitlines():
-            try:
-                found = json.loads(line)
-                name = [found["left"], found["right"]] if self.kind == "link" else [found["file"], found["row"]]
-                self._note(json.dumps(name), found)
-            except (ValueError, KeyError, TypeError, RecursionError):
-                continue
-
-
-def append_line(path: Path, line: bytes) -> None:
-    """Add a line to a file, completely or not at all; an earlier line that was cut short is ended first."""
-    with disk_errors(path), path.open("ab+", buffering=0) as file:  # a buffer would be written again when it is closed
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - 1, 0))
-        whole = (b"\n" if file.read(1) not in (b"", b"\n") else b"") + line + b"\n"
-        try:
-            if file.write(whole) != len(whole):
-                raise OSError(errno.ENOSPC, "No space left on device")
-            os.fsync(file.fileno())
-        except OSError:
-            with suppress(OSError):
-                file.truncate(size)
-            raise
 
 
 def _limit(run: Mapping[str, Any], kind: str) -> float:
@@ -307,6 +283,12 @@ def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _cut(text: str | None) -> dict[str, Any]:
+    """A text, or the beginning of a long one."""
+    cut = text is not None and len(text) > TEXT_CHARACTERS
+    return {"text": text[:TEXT_CHARACTERS] if cut and text is not None else text, "cut": cut}
 
 
 def _table_path(folder: Path, side: str) -> Path:

@@ -1,0 +1,1 @@
+"""What those who run the server see: health, readiness, metrics, logs."""

@@ -1,0 +1,1 @@
+"""Reviewing a finished run: its groups, and the decisions about them."""
