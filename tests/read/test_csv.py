@@ -113,6 +113,18 @@ def test_blank_lines_are_not_items(tmp_path: Path) -> None:
     assert stored_bytes(source) == b"\ntext\na\nb\nc"
 
 
+def test_blank_lines_before_the_header(tmp_path: Path) -> None:
+    """They can fill whole blocks; lines are counted all the same."""
+    data = b"\n" * 100 + b"id,text\n1,a\n" + b"\n" * 100 + b"2,b\n"
+    source = source_of(tmp_path, data, limits=SMALL)
+    assert source.column_names() == ["id", "text"]
+    assert features(source) == ["a", "b"]
+    assert stored_bytes(source, lambda row: row == 1).endswith(b"id,text\n2,b\n")
+    assert [one.line for one in rejected(source_of(tmp_path, data + b"3\n", limits=SMALL))] == [204]
+    with pytest.raises(BadDataError, match=r"in\.csv:101: in the header: not valid UTF-8"):
+        source_of(tmp_path, b"\n" * 100 + b"\xff,text\n", limits=SMALL).column_names()
+
+
 def test_one_column_with_empty_values(tmp_path: Path) -> None:
     assert features(source_of(tmp_path, b'text\n""\na\n')) == ["", "a"]
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lookalike.errors import BadDataError
+from lookalike.errors import BadDataError, UsageError
+from lookalike.read import files as files_module
 from lookalike.read import open_inputs
 from lookalike.types import ReadLimits, Wanted
 from looking import SMALL, features, rejected, stored, write
@@ -58,6 +59,54 @@ def test_bad_files_are_set_aside(tmp_path: Path) -> None:
     ]
     second = list(source.blocks())[1]
     assert second.items(Wanted("text"), np.array([1])).features.to_pylist() == ["good 5"]
+
+
+BINARY = {
+    "signature": b"\x89PNG",
+    "page": b"%PDF-1.4\n1 0 obj",
+    "nul": b"text\0text",
+    "neither": b"a\x01b\xffc",
+}
+TEXTS = {
+    "empty": b"",
+    "hive": b"one\x01two\x02three",
+    "terminal": b"\x1b[1mbold\x1b[0m caf\xc3\xa9",
+    "cut": b"\x01" + b"a" * 510 + "é".encode() * 10,
+    "late": b"a" * 600 + b"\0",
+}
+
+
+@pytest.mark.parametrize("by_kernel", [True, False])
+def test_files_that_are_plainly_not_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_kernel: bool) -> None:
+    if not by_kernel:
+        monkeypatch.setattr(files_module, "kernels_open_files", lambda: False)
+    notes: list[str] = []
+    folder = folder_of(tmp_path, BINARY | TEXTS)
+    (source,) = open_inputs([folder], note=notes.append)
+    assert features(source) == [TEXTS[name].decode() for name in sorted(TEXTS)]
+    assert notes == [f"{folder}: skipped 4 files that are not text: neither, nul, page and 1 more."]
+    for name in BINARY:
+        assert len(open_inputs([folder / name])) == 1  # a file that was named is an error when it is read
+
+
+def test_the_start_of_a_compressed_text_is_looked_at(tmp_path: Path) -> None:
+    notes: list[str] = []
+    (source,) = open_inputs([folder_of(tmp_path, {"a.md.gz": b"text", "b.tar.gz": b"name\0\0\0"})], note=notes.append)
+    assert features(source) == ["text"]
+    assert notes[0].endswith("skipped 1 file that is not text: b.tar.gz.")
+
+
+def test_nul_is_part_of_texts_in_utf_16(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.txt": "text".encode("utf-16"), "b.txt": "more".encode("utf-16-le")})
+    (source,) = open_inputs([folder], encoding="utf-16")
+    assert features(source) == ["text", "more"]
+    with pytest.raises(BadDataError, match=r"a\.txt: not valid UTF-8"):  # in another encoding, but text
+        features(open_inputs([folder])[0])
+
+
+def test_a_folder_without_text(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"in: none of its files is text \(neither, nul, page and 1 more\)"):
+        open_inputs([folder_of(tmp_path, BINARY)])
 
 
 def test_html(tmp_path: Path) -> None:

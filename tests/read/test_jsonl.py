@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from lookalike.errors import BadDataError
 from lookalike.read import open_inputs
 from lookalike.read.jsonl import list_columns
+from lookalike.read.lines import Rows
 from lookalike.types import READ_LIMITS, ReadLimits, Source, Wanted
 from looking import SMALL, column, features, rejected, stored_bytes, write
 
@@ -127,6 +128,26 @@ def test_blank_and_bad_lines_do_not_shift_rows(tmp_path: Path) -> None:
     assert seen
     assert set(seen) < {f"t{n}" for n in range(30)}
     assert stored_bytes(source, lambda row: row % 3 == 0) == b"".join(rows[::3])
+
+
+@given(
+    st.lists(st.sampled_from([b"\n", b" \r\n", b"\t\t\n", b"\r\r\n", b'  {"text": "a"}\n', b'{"text": "a"} \n'])),
+    st.sampled_from([b"", b" ", b'{"text": "a"}']),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_of_whitespace_are_blank(tmp_path: Path, lines: list[bytes], last: bytes) -> None:
+    source = source_of(tmp_path, b"".join([*lines, last]), limits=SMALL)
+    assert features(source) == ["a"] * sum(line.strip() != b"" for line in [*lines, last])
+
+
+def test_blank_lines_are_not_looked_at_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred million of them fit in a file of 100 kB, and took minutes."""
+    looked_at: list[int] = []
+    row = Rows.row
+    monkeypatch.setattr(Rows, "row", lambda self, number: looked_at.append(number) or row(self, number))
+    source = source_of(tmp_path, b'{"text": "a"}\n' + b" \n" * 10_000 + b"oops\n")
+    assert [one.line for one in rejected(source)] == [10_002]
+    assert len(looked_at) < 10
 
 
 def test_kept_rows_needs_the_right_number_of_rows(tmp_path: Path) -> None:

@@ -136,22 +136,22 @@ def test_tokens(data: list[Any], wanted: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("data", "says"),
     [
-        5,
-        b"bytes",
-        {"text": ["a"]},
-        [1, 2],
-        ["a", 5],
-        [["a"], "b"],
-        [{1, "a"}],
-        [b"x"],
-        [{"text": 1}, "a"],
-        [["a", 1]],
+        (5, "data is a int; accepted: "),
+        (b"bytes", "data is a bytes; accepted: "),
+        ({"text": ["a"]}, "data is a dict; accepted: "),
+        ([1, 2], "data contains values of type int; accepted: "),
+        (["a", 5], "data row 1 is a int, but the rows before it are not"),
+        ([["a"], "b"], "data row 1 is a str, but the rows before it are not"),
+        ([{1, "a"}], "data cannot be read as items: .*; accepted: "),
+        ([b"x"], "data contains values of type bytes; accepted: "),
+        ([{"text": 1}, "a"], "data row 1 is a str, but the rows before it are not"),
+        ([["a", 1]], "data cannot be read as items: .*; accepted: "),
     ],
 )
-def test_wrong_kinds_are_refused(data: Any) -> None:
-    with pytest.raises(UsageError):
+def test_wrong_kinds_are_refused(data: Any, says: str) -> None:
+    with pytest.raises(UsageError, match=f"^{says}"):
         open_data(data, "text")
 
 

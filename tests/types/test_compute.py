@@ -57,7 +57,7 @@ def test_tables_are_taken_and_cast_like_arrays():
 
 
 def test_a_value_that_does_not_fit_is_an_error():
-    with pytest.raises(pa.ArrowInvalid):
+    with pytest.raises(pa.ArrowInvalid, match="was truncated converting to int64"):
         compute.cast(NUMBERS, pa.int64())
 
 

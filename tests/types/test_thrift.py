@@ -35,7 +35,16 @@ def test_every_kind_of_value(fields: dict[int, Field]) -> None:
     assert read_struct(data) == (fields, len(data))
 
 
-@pytest.mark.parametrize("data", [b"", b"\x15", b"\x1b\x00\x00", b"\x1f\x00", b"\x1e\x00"])
-def test_what_is_no_struct_is_refused(data: bytes) -> None:
-    with pytest.raises((ValueError, IndexError)):
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"", "index out of range"),
+        (b"\x15", "index out of range"),
+        (b"\x1b\x00\x00", "a value of kind 11"),
+        (b"\x1f\x00", "a value of kind 15"),
+        (b"\x1e\x00", "a value of kind 14"),
+    ],
+)
+def test_what_is_no_struct_is_refused(data: bytes, error: str) -> None:
+    with pytest.raises((ValueError, IndexError), match=error):
         read_struct(data)

@@ -54,6 +54,29 @@ def list_states(paths, permission, states):
         at = _after(paths, at) + 1
 
 
+@bare_kernel("uint8[], int64, int64, uint8[]")
+def read_heads(paths, flags, size, heads):
+    """Read the first bytes of each file.
+
+    Parameters
+    ----------
+    paths : uint8[bytes]
+    flags
+        How to open the files.
+    size
+        How many bytes to read.
+    heads : uint8[files * size]
+        Result; nothing is written beyond the end of a file, or if it cannot be read.
+    """
+    at = 0
+    for file in range(heads.size // size):
+        handle = open_file(paths, at, flags, 0)
+        if handle >= 0:
+            read_bytes(handle, heads, file * size, size)
+            close_file(handle)
+        at = _after(paths, at) + 1
+
+
 @bare_kernel("uint8[], int64, int64[], int64[], uint8[] -> int64")
 def read_files(paths, flags, edges, modified, data):
     """Read files, up to the first that is not as it was when it was found.

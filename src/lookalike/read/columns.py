@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.errors import BadDataError
+from lookalike.errors import BadDataError, WrongColumnError
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
@@ -42,16 +42,49 @@ def check_length(keep: Sized, items: Sized) -> None:
         raise ValueError(f"{len(keep)} rows to choose from, but the block has {len(items)}: parse it first")
 
 
-def missing_column(name: str, file: str, present: Sequence[str]) -> BadDataError:
+def missing_column(
+    name: str, file: str, present: Sequence[str], option: str | None = None, form: str = "{}"
+) -> BadDataError:
     """The error for a column that a file does not have.
+
+    Parameters
+    ----------
+    name, file, present
+        The column, the file, and the columns that it has.
+    option
+        The option that names the column, if the user has chosen it, or can choose another.
+    form
+        The value of the option for a column, such as "max:{}".
 
     Examples
     --------
-    >>> str(missing_column("text", "a.csv", ["id", "body"]))
-    "a.csv: no column 'text'; its columns are 'id', 'body'"
+    >>> print(missing_column("texts", "a.csv", ["id", "text"]))
+    a.csv: no column 'texts'; its columns are 'id', 'text'; did you mean 'text'?
+    >>> print(missing_column("text", "a.csv", ["id", "body"], "column"))
+    a.csv: no column 'text'; its columns are 'id', 'body'; choose another with column=
     """
     names = ", ".join(map(repr, present[:50])) or "none"
-    return BadDataError(f"{file}: no column {name!r}; its columns are {names}{ask_separator(present)}")
+    problem = f"{file}: no column {name!r}; its columns are {names}"
+    if asked := ask_separator(present):
+        return BadDataError(problem + asked)
+    near = nearest_name(name, present)
+    if option is not None:
+        return WrongColumnError(problem, option, form.format(near) if near else "")
+    return BadDataError(f"{problem}; did you mean {near!r}?" if near else problem)
+
+
+def nearest_name(name: str, present: Sequence[str]) -> str:
+    """The most similar of some names, whatever their case; empty if none is similar.
+
+    Examples
+    --------
+    >>> nearest_name("Titel", ["id", "TITLE"]), nearest_name("text", ["id", "body"])
+    ('TITLE', '')
+    """
+    from difflib import get_close_matches  # imported for errors only
+
+    folded = {other.casefold(): other for other in reversed(present)}
+    return next((folded[near] for near in get_close_matches(name.casefold(), folded, 1)), "")
 
 
 def ask_separator(present: Sequence[str]) -> str:
@@ -96,7 +129,9 @@ def as_features(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        values = column.dictionary
+        # texts of more than 2 GiB, if each value is repeated, do not fit in the narrow type
+        column = pc.take(pc.cast(values, pa.large_string()) if is_text(values.type) else values, column.indices)
     kind = column.type
     if pa.types.is_null(kind):
         return pc.cast(column, pa.large_string())
@@ -107,6 +142,23 @@ def as_features(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or kind == pa.binary_view():
         return pc.cast(column, pa.large_binary()).view(pa.large_string())
     return _as_tokens(column)
+
+
+def decoded_bytes(column: pa.Array | pa.ChunkedArray) -> int:
+    """The size of a column; of texts in a dictionary, their size when each value is repeated.
+
+    Examples
+    --------
+    >>> decoded_bytes(pa.array(["abcdefgh", "x", None, "abcdefgh"]).dictionary_encode())
+    17
+    """
+    if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):
+        return int(column.nbytes)
+    total = 0
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        lengths = pc.binary_length(pc.cast(chunk.dictionary, pa.large_string()))
+        total += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
+    return total
 
 
 def _packed_bits(column: pa.Array) -> pa.Array:
@@ -198,6 +250,22 @@ def find_bad_utf8(features: pa.Array) -> list[int]:
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return [row for row in range(len(features)) if not _valid(features.slice(row, 1))]
     return []
+
+
+def escape_bad_utf8(column: pa.Array) -> pa.Array:
+    r"""A text column whose bytes that are not UTF-8 are written as in Python; other types unchanged.
+
+    Examples
+    --------
+    >>> escape_bad_utf8(pa.array([b"a\xff", None], pa.binary()).view(pa.string())).to_pylist()
+    ['a\\xff', None]
+    """
+    if pa.types.is_dictionary(column.type):
+        return pa.DictionaryArray.from_arrays(column.indices, escape_bad_utf8(column.dictionary))
+    if not is_text(column.type) or not find_bad_utf8(column):
+        return column
+    raw = pc.cast(column, pa.large_binary()).to_pylist()
+    return pa.array([None if text is None else text.decode("utf-8", "backslashreplace") for text in raw], column.type)
 
 
 def find_null_tokens(features: pa.Array) -> list[int]:

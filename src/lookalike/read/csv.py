@@ -47,13 +47,13 @@ class CsvSource(LineSource):
         self.layout()
         return self._names or []
 
-    def head_end(self, data: bytes) -> int:
-        """Where the header ends, which is the first row that is not blank."""
+    def head_end(self, data: bytes, line: int) -> int:
+        """Where the header ends, which is the first row that is not blank; 0 if all are."""
         rows = Rows(pa.py_buffer(data), self.row_ends(data))
         filled = self.item_rows(rows)
         if len(filled) == 0:
-            return len(data)
-        line = 1 + data.count(b"\n", 0, int(rows.starts[filled[0]]))
+            return 0
+        line += data.count(b"\n", 0, int(rows.starts[filled[0]]))
         try:
             names = split_row(rows.row(int(filled[0])), self.delimiter)
             if any("\r" in name for name in names):

@@ -6,8 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike.types import INDEX_FILE, KEPT, RUN_FILE, Source, parse_record
+from lookalike.types import (
+    EARLIER_INDEX_FILE,
+    INDEX_APPLICATION,
+    INDEX_FILE,
+    KEPT,
+    RUN_FILE,
+    Source,
+    parse_record,
+)
 
+INDEX_FILES = (INDEX_FILE, EARLIER_INDEX_FILE)
+"""The files by which an index is recognised."""
+INDEX_HEAD = 1 << 20
+"""How much of them is read for this."""
 LINE_FILES = "line_files"
 """Key in run.json: the plain text files below kept/ with one item per line; any other such file is one item."""
 
@@ -39,25 +51,29 @@ def is_earlier_output(folder: Path) -> bool:
 
 
 def is_index_folder(folder: Path) -> bool:
-    """Whether the folder is an index, possibly a damaged one; other folders may contain an index.json as well.
+    """Whether the folder is an index, possibly a damaged one or one of an earlier format.
 
     Examples
     --------
     >>> is_index_folder(Path("/"))
     False
     """
-    manifest = folder / INDEX_FILE
-    if not manifest.is_file():
-        return False
-    return names_an_index(manifest.read_bytes()) or any(folder.glob("log-*.bin"))
+    for name in INDEX_FILES:
+        path = folder / name
+        if path.is_file():
+            with path.open("rb") as file:
+                return names_an_index(name, file.read(INDEX_HEAD)) or any(folder.glob("segment-*.bin"))
+    return False
 
 
-def names_an_index(manifest: bytes) -> bool:
-    """Whether lookalike wrote this index.json.
+def names_an_index(name: str, head: bytes) -> bool:
+    """Whether lookalike wrote the file of this name that starts like this, and so an index.
 
     Examples
     --------
-    >>> names_an_index(b'{"title": "Pages of a site"}')
+    >>> names_an_index("index.json", b'{"title": "Pages of a site"}')
     False
     """
-    return b'"known_answers"' in manifest and b'"generation"' in manifest
+    if name == EARLIER_INDEX_FILE:
+        return b'"known_answers"' in head and b'"generation"' in head
+    return head.startswith(b"SQLite format 3\0") and head[68:72] == INDEX_APPLICATION.to_bytes(4, "big")

@@ -5,16 +5,17 @@ Knows bytes, not formats.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import BadDataError, LookalikeError, UsageError
-from lookalike.kernels.small_files import read_files
+from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError, is_device_failure
+from lookalike.kernels.small_files import read_files, read_heads
 from lookalike.types import Int64, UInt8
 from lookalike.types.frozen import frozen
 from lookalike.types.once import once
@@ -81,6 +82,8 @@ class File:
     def _not_opened(self, error: OSError) -> LookalikeError:
         if isinstance(error, FileNotFoundError):
             return BadDataError(f"{self.name}: was removed while it was read; run again with the file in place")
+        if is_device_failure(error):
+            return self._not_read(error)
         return UsageError(f"{self.name}: cannot be opened: {error}")
 
     def read(self) -> bytes:
@@ -135,8 +138,12 @@ class File:
         except (OSError, EOFError, pa.ArrowException) as error:
             raise self._not_read(error) from error
 
-    def _not_read(self, error: Exception) -> BadDataError:
+    def _not_read(self, error: Exception) -> LookalikeError:
         """The error to raise; another one if the file has changed."""
+        if is_device_failure(error):
+            return ResourceError(
+                f"{self.name}: cannot be read: {os.strerror(error.errno or errno.EIO)}; check the disk or the network"
+            )
         self.check_unchanged()
         return BadDataError(f"{self.name}: cannot be read: {first_line(error)}")
 
@@ -159,6 +166,26 @@ def read_together(files: Sequence[File]) -> tuple[UInt8, Int64] | None:
     data, modified = np.empty(edges[-1] + 1, np.uint8), np.ascontiguousarray(stamps[:, 1])
     paths = path_block([file.path for file in files])
     return (data, edges) if read_files(paths, _READ, edges, modified, data) == len(files) else None
+
+
+def heads_of(files: Sequence[File], nbytes: int) -> UInt8:
+    """The first bytes of files, decompressed: uint8[files, nbytes], with spaces in place of what cannot be read.
+
+    Examples
+    --------
+    >>> heads_of([File("none", "none", "none")], 2).tolist()
+    [[32, 32]]
+    """
+    heads = np.full((len(files), nbytes), ord(" "), np.uint8)
+    plain = kernels_open_files() and all(file.system is None and file.compression is None for file in files)
+    if plain:
+        read_heads(path_block([file.path for file in files]), _READ, nbytes, heads.reshape(-1))
+        return heads
+    for file, head in zip(files, heads):
+        with suppress(LookalikeError), file.reading(), file.open_decompressed() as opened:
+            start = np.frombuffer(opened.read(nbytes), np.uint8)
+            head[: len(start)] = start
+    return heads
 
 
 def last_suffix(path: str) -> str:

@@ -11,7 +11,7 @@ from lookalike.read.files import File
 from lookalike.types import ReadLimits, Source
 
 FORMATS = {
-    ".parquet": ("parquet", "ParquetSource"),
+    ".parquet": ("parquet.source", "ParquetSource"),
     ".jsonl": ("jsonl", "JsonlSource"),
     ".ndjson": ("jsonl", "JsonlSource"),
     ".csv": ("csv", "CsvSource"),

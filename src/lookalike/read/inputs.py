@@ -20,17 +20,20 @@ from typing import Any, NamedTuple
 
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.read.documents import DocumentsSource
-from lookalike.read.earlier import LINE_FILES, names_an_index, read_record
+from lookalike.read.earlier import INDEX_FILES, INDEX_HEAD, LINE_FILES, names_an_index, read_record
 from lookalike.read.files import File, first_line, stamp
 from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY, open_source
 from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
-from lookalike.read.unreadable import UnreadableSource, refuse_json_table
+from lookalike.read.unreadable import UnreadableSource, find_binary, refuse_json_table
 from lookalike.read.walking import NO_INPUT, Finding, known_stamps, match, regular_stamp, silent, walk
-from lookalike.types import INDEX_FILE, KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
+from lookalike.types import KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
+from lookalike.types.wording import count
 
 _EXTRAS = {"http": "http", "https": "http", "s3": "s3"}
 """By the scheme of a URL, the extra of this package that reads it."""
+NAMED = 3
+"""How many skipped files a note names."""
 
 
 class InputFile(NamedTuple):
@@ -107,7 +110,7 @@ def open_inputs(
     how = Finding([folder.resolve() for folder in outputs], skip_errors, note or silent)
     found: list[InputFile] = []
     for given in inputs:
-        found += _find(os.fspath(given), spool, found, how)
+        found += _texts_of(_find(os.fspath(given), spool, found, how), encoding, how)
     for one in found:
         if one.file.suffix == ".json" and one.is_named:
             refuse_json_table(one.file, encoding)
@@ -189,6 +192,21 @@ def check_inputs(inputs: Sequence[str | Path]) -> None:
             raise UsageError("an input is the empty string; give a file, folder or glob")
         if given != "-" and "://" not in given and not Path(given).exists() and not glob.has_magic(given):
             raise UsageError(f"{given}: no such file or folder")
+
+
+def _texts_of(found: list[InputFile], encoding: str, how: Finding) -> list[InputFile]:
+    """Leave out the files of a folder that are plainly not text, with a note."""
+    documents = [one for one in found if one.in_folder and one.is_document and not one.error and not one.file.system]
+    binary = [documents[number].file for number in find_binary([one.file for one in documents], encoding)]
+    if not binary:
+        return found
+    given, names = found[0].given, [file.name.rpartition("/")[2] for file in binary]
+    shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
+    if len(binary) == len(found):
+        raise UsageError(f"{given}: none of its files is text ({shown})")
+    how.note(f"{given}: skipped {count(len(binary), 'file that is', 'files that are')} not text: {shown}.")
+    left_out = set(map(id, binary))
+    return [one for one in found if id(one.file) not in left_out]
 
 
 def _open_documents(members: list[InputFile], encoding: str, limits: ReadLimits) -> Source:
@@ -339,9 +357,9 @@ def _without_outputs(system: Any, path: str, how: Finding) -> list[str]:
         if is_output and parse_record(system.cat_file(run_file)) is not None:
             how.note_skipped(folder.rstrip("/"))
             found = [inner for inner in found if not inner.startswith(folder)]
-    for manifest in [inner for inner in found if inner.endswith(f"/{INDEX_FILE}")]:
-        if names_an_index(system.cat_file(manifest)):
-            folder = manifest.removesuffix(INDEX_FILE)
+    for file in [inner for inner in found if inner.endswith(tuple(f"/{name}" for name in INDEX_FILES))]:
+        folder, name = file[: file.rindex("/") + 1], file[file.rindex("/") + 1 :]
+        if names_an_index(name, system.cat_file(file, start=0, end=INDEX_HEAD)):
             if folder.rstrip("/") == path.rstrip("/"):
                 raise UsageError(f"{path}: {NO_INPUT}")
             how.note_index(folder.rstrip("/"))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -30,10 +31,12 @@ from lookalike.read.columns import (
 )
 from lookalike.read.lines import LineBlock, LineSource, Parsed, Rows, line_ends
 from lookalike.read.long import LongBlock, LongRow
-from lookalike.types import Block, Bool, Int64, Source, UInt8, Wanted, distinct
+from lookalike.types import Block, Int64, Source, UInt8, Wanted, distinct
 from lookalike.types import compute as pc
 
 _SPACES = b" \t\r\n"
+_IS_TEXT = np.ones(256, bool)
+_IS_TEXT[list(_SPACES)] = False
 _TOKENS = {str: pa.list_(pa.string()), int: pa.list_(pa.int64()), float: pa.list_(pa.float64())}
 
 
@@ -46,10 +49,10 @@ class JsonlSource(LineSource):
 
     def item_rows(self, rows: Rows) -> Int64:
         """Lines that hold more than whitespace."""
-        blank = np.zeros(len(rows), bool)
-        for row in np.flatnonzero(_starts_with_space(rows)):
-            blank[row] = not rows.row(int(row)).strip(_SPACES)
-        return np.flatnonzero(~blank)
+        starts = rows.starts
+        if _IS_TEXT[rows.values[starts]].all():
+            return np.arange(len(rows))
+        return np.flatnonzero(np.logical_or.reduceat(_IS_TEXT[rows.values[: rows.ends[-1]]], starts))
 
     def hint(self, rows: Rows, wanted: Wanted) -> dict[str, pa.DataType | None]:
         """The type of each requested column in a sample of the block; None if types are mixed."""
@@ -139,6 +142,32 @@ def list_columns(source: Source, blocks: int | None = None) -> list[str]:
     for block in islice(source.blocks(), blocks):
         names |= dict.fromkeys(_names_in(block, source))
     return [*names]
+
+
+def list_columns_until(source: Source, column: str) -> list[str]:
+    """The columns in the first lines, up to the line that has this one; none if the source has no lines of JSON.
+
+    The first block decides, as it does for the compared column when it is read.
+    """
+    names: dict[str, None] = {}
+    if not isinstance(source, JsonlSource):
+        return []
+    for block in islice(source.blocks(), 1):
+        with suppress(ValueError):  # malformed lines are reported later, when the values are read
+            for name in _names_by_line(block, source):
+                names[name] = None
+                if name == column:
+                    break
+    return [*names]
+
+
+def _names_by_line(block: Block, source: JsonlSource) -> Iterator[str]:
+    if not isinstance(block, LineBlock):
+        yield from _names_in(block, source)
+        return
+    rows = Rows(block.data, line_ends(block.data))
+    for one in _objects(rows, range(len(rows))):
+        yield from one
 
 
 def _names_in(block: Block, source: JsonlSource) -> Iterable[str]:
@@ -297,11 +326,6 @@ def _read_json(data: pa.Buffer, schema: pa.Schema | None) -> pa.Table | None:
 def _or_nulls(array: pa.Array) -> pa.Array:
     """Replace a column without values by nulls: its type is known only if a later block has values."""
     return pa.nulls(len(array)) if array.null_count == len(array) else array
-
-
-def _starts_with_space(rows: Rows) -> Bool:
-    first = rows.values[rows.starts]
-    return np.isin(first, list(_SPACES))
 
 
 def _looks_like_objects(rows: Rows) -> bool:

@@ -164,8 +164,8 @@ class LineSource(ABC):
     has_head: ClassVar[bool] = False
     """Whether something precedes the first row."""
 
-    def head_end(self, data: bytes) -> int:  # noqa: ARG002
-        """Where the head (a CSV header) ends in the first piece of the file."""
+    def head_end(self, data: bytes, line: int) -> int:  # noqa: ARG002
+        """Where the head (a CSV header) ends in a piece that starts at a line; 0 if there are only blank lines."""
         return 0
 
     def rows_end(self, data: bytes) -> int:
@@ -219,10 +219,15 @@ class LineSource(ABC):
             self.stored_encoding = stream.encoding
             if self._layout is None:
                 self._layout = Layout("lines", stream.mark, self.file.compression)
-            for index, piece in enumerate(self._pieces(stream), span.number * SPAN_BLOCKS if span else 0):
-                start = self._skip_head(piece, stream) if index == 0 else 0
+            index, in_front = span.number * SPAN_BLOCKS if span else 0, self.has_head
+            for piece in self._pieces(stream):
+                start = self._skip_head(piece, stream, line) if in_front else 0
                 line += piece.data.count(b"\n", 0, start)
                 following = line + piece.data.count(b"\n", start, piece.end)
+                in_front = in_front and not start
+                if in_front:  # blank lines before the head
+                    line = following
+                    continue
                 if piece.is_long and not start:
                     yield LongBlock(self, index, line, piece, piece.stored_bytes)
                     # a block that is still referenced must not keep large data while the next one is read
@@ -230,7 +235,7 @@ class LineSource(ABC):
                 else:
                     data = pa.py_buffer(piece.data).slice(start, piece.end - start)
                     yield LineBlock(self, index, line, data, piece.stored_bytes)
-                line = following
+                line, index = following, index + 1
         return line
 
     def _pieces(self, stream: TextStream) -> Iterator[Piece]:
@@ -242,11 +247,9 @@ class LineSource(ABC):
         except TooLongError as error:
             check_row(self, line, error.nbytes)
 
-    def _skip_head(self, piece: Piece, stream: TextStream) -> int:
-        if not self.has_head:
-            return 0
+    def _skip_head(self, piece: Piece, stream: TextStream, line: int) -> int:
         data = bytes(piece.data[: piece.end])
-        end = self.head_end(data)
+        end = self.head_end(data, line)
         if end:
             head = stream.mark + self.restore(data[:end])
             self._layout = Layout("lines", head, self.file.compression)

@@ -18,13 +18,18 @@ from lookalike.read.columns import (
     as_features,
     check_column,
     check_length,
+    decoded_bytes,
+    escape_bad_utf8,
     find_bad_utf8,
     find_null_tokens,
     one_array,
     without_views,
 )
-from lookalike.types import Bool, Int64, Items, Rejected, Wanted, to_arrow
+from lookalike.types import Bool, Int64, ItemMemory, Items, Rejected, Wanted, to_arrow
 from lookalike.types import compute as pc
+
+TEXT_FACTOR = 3
+"""Memory per byte of text that is repeated from a dictionary: the text, its sets, and the working space."""
 
 
 class SlicedSource(Protocol):
@@ -33,6 +38,8 @@ class SlicedSource(Protocol):
     name: str
     rejected_rows: dict[int, Int64]
     """Bad rows, by block: found when a block is first read."""
+    item_memory: ItemMemory | None
+    """The memory that the texts of a slice may take."""
 
     def column_names(self) -> Sequence[str]:
         """The names of the columns."""
@@ -60,24 +67,25 @@ class Slice(ABC):
         present = self.source.column_names()
         for name in names:
             check_column(name, self.source.name, present)
-        table = self.read(names)
+        decoded = self.read(names)
+        table = without_views(decoded)
         chosen = np.arange(self.length)
         if rows is not None:
             chosen = self._item_rows()[rows]
-            table = pc.take(without_views(table), to_arrow(chosen))
+            table = pc.take(table, to_arrow(chosen))
         features = self._features(table, wanted.features)
-        columns = {name: one_array(table.column(name)) for name in wanted.columns}
+        columns = {name: escape_bad_utf8(one_array(table.column(name))) for name in wanted.columns}
         errors = _find_bad(features)
         bad = sorted(errors)
         if rows is None:
             self.source.rejected_rows[self.index] = chosen[bad]
-        decoded = table if rows is None else None
+        reusable = decoded if rows is None else None
         if not bad:
-            return Items(features, columns, (), decoded)
+            return Items(features, columns, (), reusable)
         rejected = [self._rejected(int(chosen[row]), wanted, errors[row]) for row in bad]
         good = to_arrow(np.setdiff1d(np.arange(len(features)), bad, assume_unique=True))
         return Items(
-            pc.take(features, good), {name: pc.take(one, good) for name, one in columns.items()}, rejected, decoded
+            pc.take(features, good), {name: pc.take(one, good) for name, one in columns.items()}, rejected, reusable
         )
 
     def kept_rows(self, keep: Bool, decoded: pa.Table | None = None) -> pa.Table:
@@ -103,6 +111,10 @@ class Slice(ABC):
         return pa.Table.from_arrays(columns, schema=pa.schema(fields, decoded.schema.metadata))
 
     def _features(self, table: pa.Table, name: str) -> pa.Array:
+        if self.source.item_memory is not None and pa.types.is_dictionary(table.schema.field(name).type):
+            place = f"{self.source.name}: rows {self.first_row} to {self.first_row + self.length - 1}"
+            nbytes, advice = decoded_bytes(table.column(name)), "write the file with fewer rows per row group"
+            self.source.item_memory.check(place, nbytes, TEXT_FACTOR, "text in a dictionary,", advice)
         try:
             return as_features(table.column(name))
         except WrongKindError as error:

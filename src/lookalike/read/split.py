@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lookalike.read.documents import DocumentsSource
 from lookalike.read.lines import LineSource
-from lookalike.read.parquet import ParquetSource
+from lookalike.read.parquet.source import ParquetSource
 from lookalike.read.streams import Span
 from lookalike.types import Source
 
@@ -55,14 +55,15 @@ def _split_lines(source: LineSource, part_bytes: int) -> list[Source]:
 
 
 def _split_groups(source: ParquetSource, part_bytes: int) -> list[Source]:
-    metadata = source.footer()[0]
+    footer = source.footer()
+    groups = len(footer.group_rows)
     parts: list[Source] = []
     start = taken = 0
-    for group in range(metadata.num_row_groups):
-        taken += metadata.row_group(group).total_byte_size
-        if taken >= part_bytes or group == metadata.num_row_groups - 1:
+    for group, nbytes in enumerate(footer.group_bytes.tolist()):
+        taken += nbytes
+        if taken >= part_bytes or group == groups - 1:
             parts.append(source.part(range(start, group + 1)))
-            parts[-1].nbytes = source.nbytes * (group + 1 - start) // metadata.num_row_groups
+            parts[-1].nbytes = source.nbytes * (group + 1 - start) // groups
             start, taken = group + 1, 0
     return parts if len(parts) > 1 else [source]
 

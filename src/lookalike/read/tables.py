@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.read.columns import without_views
+from lookalike.read.columns import decoded_bytes, without_views
 from lookalike.read.slices import Slice
 from lookalike.types import READ_LIMITS, Block, Int64, ItemMemory, Layout, ReadLimits, matrix_to_arrow, strings_to_arrow
 
@@ -245,7 +245,7 @@ class TableSource:
     def blocks(self) -> Iterator[Block]:
         """Slices of about the same number of rows."""
         rows = self.table.num_rows
-        nbytes = sum(column.nbytes for name, column in self._columns() if name == self._column) or self.nbytes
+        nbytes = sum(decoded_bytes(column) for name, column in self._columns() if name == self._column) or self.nbytes
         step = max(1, -(-rows // max(1, -(-nbytes // self.limits.block_bytes))))
         for index, start in enumerate(range(0, rows, step)):
             table = self.table.slice(start, step)

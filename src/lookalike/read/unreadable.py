@@ -1,11 +1,13 @@
 """Inputs that are not read.
 
-A folder or file inside an input folder that may not be read has no items and is listed among the bad lines. A .json
-file that the user named but that is a table is refused: as one document, its rows would never be compared.
+A folder or file inside an input folder that may not be read has no items and is listed among the bad lines. Files in a
+folder that are plainly not text, such as images, are left out. A .json file that the user named but that is a table is
+refused: as one document, its rows would never be compared.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -16,11 +18,28 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.read.files import File
+from lookalike.read.files import File, heads_of
 from lookalike.read.streams import resolve_byte_order
-from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejected, StoredFiles, Wanted
+from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejected, StoredFiles, UInt8, Wanted
 from lookalike.types.frozen import mutable
 
+HEAD_BYTES = 512
+"""How much of a file shows whether it is text."""
+BINARY = (
+    b"%PDF-",
+    b"PK\3\4",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF87a",
+    b"GIF89a",
+    b"\x1f\x8b",
+    b"BZh91AY&SY",
+    b"\x28\xb5\x2f\xfd",
+)
+"""How files start that may have no NUL near their start: PDF, ZIP, images, and what is compressed."""
+_IS_CONTROL = np.isin(np.arange(256), (*range(1, 9), *range(14, 27)))
+"""Bytes that are in hardly any text; a file that has some is plainly not text if it is not UTF-8 either."""
+_AT_ONCE = 1000
 _LOOKED_AT = 1 << 16
 """How many bytes of a file are looked at."""
 _DECOMPRESSED_BY = {"gzip": "gzip -dc", "zstd": "zstd -dc"}
@@ -81,6 +100,48 @@ class UnreadableBlock:
         """None."""
         nowhere = np.zeros(0, np.int64)
         return StoredFiles([], np.zeros(1, np.uint8), nowhere, nowhere)
+
+
+def find_binary(files: Sequence[File], encoding: str) -> list[int]:
+    r"""The numbers of the files that are plainly not text: by how they start, or by the bytes near their start.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "a")
+    ...     with open(path, "wb") as out:
+    ...         _ = out.write(b"\x89PNG")
+    ...     find_binary([File("a", "a", path)], "utf-8")
+    [0]
+    """
+    binary = [
+        _are_binary(heads_of(files[low : low + _AT_ONCE], HEAD_BYTES), encoding)
+        for low in range(0, len(files), _AT_ONCE)
+    ]
+    return np.flatnonzero(np.concatenate([np.zeros(0, bool), *binary])).tolist()
+
+
+def _are_binary(heads: UInt8, encoding: str) -> Bool:
+    binary = np.zeros(len(heads), bool)
+    if "a".encode(encoding) == b"a":  # in UTF-16, every other byte of a plain text is NUL
+        marked = (heads[:, :2] == (0xFF, 0xFE)).all(axis=1) | (heads[:, :2] == (0xFE, 0xFF)).all(axis=1)
+        binary = (heads == 0).any(axis=1) & ~marked
+    for start in BINARY:
+        binary |= (heads[:, : len(start)] == np.frombuffer(start, np.uint8)).all(axis=1)
+    if encoding == "utf-8":
+        doubtful = ~binary & (heads >= 0x80).any(axis=1) & _IS_CONTROL[heads].any(axis=1)
+        for number in np.flatnonzero(doubtful).tolist():
+            binary[number] = not _starts_as_utf8(heads[number].tobytes())
+    return binary
+
+
+def _starts_as_utf8(head: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def refuse_json_table(file: File, encoding: str) -> None:

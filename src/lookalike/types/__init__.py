@@ -22,15 +22,26 @@ from lookalike.types.arrays import (
     text_scalar,
     to_arrow,
     to_numpy,
+    words_in,
 )
 from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, StoredFiles, Wanted, total_bytes
 from lookalike.types.limits import READ_LIMITS, ReadLimits
-from lookalike.types.names import DEFAULT_ID, INDEX_FILE, KEPT, RUN_FILE, TEMPORARY
+from lookalike.types.names import (
+    DEFAULT_ID,
+    EARLIER_INDEX_FILE,
+    INDEX_APPLICATION,
+    INDEX_FILE,
+    KEPT,
+    RUN_FILE,
+    TEMPORARY,
+)
 from lookalike.types.records import parse_record
 from lookalike.types.sets import Buckets, Numbered, Overlapping, Pairs, Sets, Signatures, VectorKind
 
 __all__ = [
     "DEFAULT_ID",
+    "EARLIER_INDEX_FILE",
+    "INDEX_APPLICATION",
     "INDEX_FILE",
     "KEPT",
     "NOWHERE",
@@ -75,4 +86,5 @@ __all__ = [
     "to_arrow",
     "to_numpy",
     "total_bytes",
+    "words_in",
 ]

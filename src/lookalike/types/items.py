@@ -74,13 +74,20 @@ class ItemMemory:
         """The size of the largest item that fits, if reading it takes `factor` bytes of memory per byte."""
         return int(max(0, self.memory_bytes - self.base_bytes) / (factor + self.work_factor))
 
-    def check(self, place: str, nbytes: int, factor: float, what: str = "a document") -> None:
+    def check(
+        self,
+        place: str,
+        nbytes: int,
+        factor: float,
+        what: str = "a document",
+        advice: str = "remove the document",
+    ) -> None:
         """Refuse an item that does not fit, before it is read."""
         if nbytes > self.largest(factor):
             needed = self.base_bytes + nbytes * (factor + self.work_factor)
             raise ResourceError(
                 f"{place}: {what} of {nbytes / 1e6:,.0f} MB needs about {needed / 2**30:.2f} GiB of memory; "
-                f"--memory is {self.memory_bytes / 2**30:.2f} GiB. Increase --memory, or remove the document"
+                f"--memory is {self.memory_bytes / 2**30:.2f} GiB. Increase --memory, or {advice}"
             )
 
 

@@ -20,9 +20,10 @@ class ReadLimits:
     block_files: int = 256
     """Files per block, if each file is an item."""
     block_rows: int = 1 << 15
-    """Rows per block of a Parquet file: repeated values are stored once, so the footer may understate their size."""
+    """Rows per block of a Parquet file: repeated numbers are stored once, so the footer may understate their size."""
     parquet_bytes: int = 4 << 20
-    """Bytes per block of a Parquet file, over all columns, as stated in the footer (decompressed, still encoded)."""
+    """Bytes per block of a Parquet file, over all columns, as stated in the footer (decompressed, still encoded), and
+    more if texts are repeated."""
     vector_bytes: int = 4 << 20
     """Bytes per block of a file of vectors; what is computed from them is several times as large."""
     few_rows: int = 64

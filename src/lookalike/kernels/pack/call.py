@@ -40,8 +40,9 @@ class Memory:
         self._address, self._release = address, release
         self.__array_interface__ = view
 
-    def __del__(self) -> None:
-        self._release(self._address)
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_finalizing():  # at the end of the process the code that frees it may be gone already
+            self._release(self._address)
 
 
 def parameters_of(function: Any) -> dict[str, Any]:

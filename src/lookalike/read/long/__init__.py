@@ -6,7 +6,17 @@ docs/decisions/0018-long-rows.md.
 """
 
 from lookalike.read.long.pages import LongPages
+from lookalike.read.long.repeats import decoded_sizes
 from lookalike.read.long.rows import LongBlock, LongRow, check_row, largest_row
 from lookalike.read.long.texts import read_long_text, text_at
 
-__all__ = ["LongBlock", "LongPages", "LongRow", "check_row", "largest_row", "read_long_text", "text_at"]
+__all__ = [
+    "LongBlock",
+    "LongPages",
+    "LongRow",
+    "check_row",
+    "decoded_sizes",
+    "largest_row",
+    "read_long_text",
+    "text_at",
+]

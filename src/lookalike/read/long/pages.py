@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.read.files import File
+from lookalike.read.parquet.footer import Footer
 from lookalike.types import ItemMemory, ReadLimits
-from lookalike.types.parquet import FileMetaData
 from lookalike.types.thrift import read_struct
 
 HEADER_BYTES = 1 << 14
@@ -39,13 +40,13 @@ class LongPages:
         self._long_bytes = long_bytes
 
     @classmethod
-    def find(cls, file: File, metadata: FileMetaData, limits: ReadLimits) -> LongPages:
+    def find(cls, file: File, footer: Footer, limits: ReadLimits) -> LongPages:
         """Find large and long pages. Only local files are searched: a URL would need many requests."""
         if file.system is not None:
             return cls({}, limits.long_page_bytes)
         with file.reading(), file.open() as opened:
             least_bytes = min(limits.large_page_bytes, limits.long_page_bytes)
-            return cls(dict(_find_pages(opened, metadata, least_bytes)), limits.long_page_bytes)
+            return cls(dict(_find_pages(opened, footer, least_bytes)), limits.long_page_bytes)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -67,19 +68,16 @@ class LongPages:
         return largest >= self._long_bytes or (largest > 0 and scarce)
 
 
-def _find_pages(file: pa.NativeFile, metadata: FileMetaData, least_bytes: int) -> Iterator[tuple[tuple[int, str], int]]:
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for column in map(group.column, range(group.num_columns)):
-            if column.total_uncompressed_size < least_bytes:
-                continue
-            start = min(offset for offset in (column.data_page_offset, column.dictionary_page_offset) if offset)
-            try:
-                largest = max(page_sizes(file, start, column.total_compressed_size), default=0)
-            except (ValueError, IndexError, RecursionError):
-                continue  # encrypted, or not a known kind of header: left to Arrow
-            if largest >= least_bytes:
-                yield (number, column.path_in_schema), largest
+def _find_pages(file: pa.NativeFile, footer: Footer, least_bytes: int) -> Iterator[tuple[tuple[int, str], int]]:
+    chunks = footer.chunks
+    for group, column in np.argwhere(chunks.nbytes >= least_bytes).tolist():
+        try:
+            start, stored_bytes = int(chunks.starts[group, column]), int(chunks.stored_bytes[group, column])
+            largest = max(page_sizes(file, start, stored_bytes), default=0)
+        except (ValueError, IndexError, RecursionError):
+            continue  # damaged, or not a known kind of header: left to Arrow
+        if largest >= least_bytes:
+            yield (group, footer.paths[column]), largest
 
 
 def page_sizes(file: pa.NativeFile, start: int, nbytes: int) -> Iterator[int]:

@@ -15,10 +15,13 @@ import pyarrow as pa
 
 from lookalike.errors import BadDataError
 from lookalike.read.files import File
-from lookalike.read.long import LongPages
+from lookalike.read.long import LongPages, decoded_sizes
+from lookalike.read.parquet.column_groups import SHARE, Chunk, columns_of, group_columns, join_columns
+from lookalike.read.parquet.footer import Footer, read_checked_footer
 from lookalike.read.slices import Slice
-from lookalike.types import READ_LIMITS, Block, Int64, ItemMemory, Layout, ReadLimits
-from lookalike.types.parquet import FileMetaData, read_batches, read_footer
+from lookalike.types import READ_LIMITS, Int64, ItemMemory, Layout, ReadLimits
+from lookalike.types import compute as pc
+from lookalike.types.parquet import read_batches
 
 BUFFER_BYTES = 1 << 20
 """How much of a column is read at a time."""
@@ -38,85 +41,102 @@ class ParquetSource:
         self.groups: range | None = None
         """The row groups to read; None for all."""
         self._lock = threading.Lock()
-        self._footer: tuple[FileMetaData, pa.Schema] | None = None
+        self._footer: Footer | None = None
         self._long_pages: LongPages | None = None
+        self._decoded_bytes: list[int] = []
 
     def part(self, groups: range) -> ParquetSource:
         """The same file, limited to some row groups; blocks keep their numbers."""
         found = ParquetSource(self.file, limits=self.limits)
-        found.groups = groups
+        found.groups, found._decoded_bytes = groups, self.decoded_bytes
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         # for another process: open nothing yet
-        return ParquetSource, (self.file, "utf-8", self.limits), {"groups": self.groups}
+        return (
+            ParquetSource,
+            (self.file, "utf-8", self.limits),
+            {"groups": self.groups, "_decoded_bytes": self._decoded_bytes},
+        )
 
-    def footer(self) -> tuple[FileMetaData, pa.Schema]:
-        """Metadata and schema, read once."""
-        with self._lock, self.file.reading():
+    def footer(self) -> Footer:
+        """The footer, read once."""
+        with self._lock:
             if self._footer is None:
-                try:
-                    self._footer = read_footer(self.file.open())
-                except UnicodeDecodeError as error:
-                    raise BadDataError(f"{self.file.name}: the name of a column is not valid UTF-8") from error
+                self._footer = read_checked_footer(self.file)
             return self._footer
 
     def batches(self, group: int, rows: int, columns: tuple[str, ...] | None) -> Iterator[pa.RecordBatch]:
         """The rows of a row group, for one thread; columns are streamed, not loaded as a whole."""
-        return read_batches(self.file.open(), self.footer()[0], group, rows, columns, BUFFER_BYTES)
+        return read_batches(self.file.open(), self.footer().metadata, group, rows, columns, BUFFER_BYTES)
+
+    def column_groups(self, group: int, columns: tuple[str, ...] | None) -> list[tuple[str, ...] | None]:
+        """The columns to decode together; all of them if they fit in memory."""
+        names = self.column_names() if columns is None else columns
+        if self.item_memory is None or len(set(self.column_names())) < len(self.column_names()):
+            return [columns]
+        footer = self.footer()
+        owners = columns_of(footer.paths, self.column_names())
+        chunks = [Chunk(name, nbytes) for name, nbytes in zip(owners, footer.chunks.nbytes[group].tolist())]
+        chosen = set(names)
+        groups = group_columns([one for one in chunks if one.column in chosen], self.item_memory.memory_bytes // SHARE)
+        return [columns] if len(groups) == 1 else [*groups]
 
     def column_names(self) -> Sequence[str]:
         """The names of the columns."""
-        return list(self.footer()[1].names)
+        return list(self.footer().schema.names)
 
     def layout(self) -> Layout:
         """Schema with metadata, codec and row group size."""
-        metadata, schema = self.footer()
-        groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-        codec = "snappy"
-        if groups and groups[0].num_columns:
-            codec = groups[0].column(0).compression.lower().replace("uncompressed", "none")
-        rows = max((group.num_rows for group in groups), default=None)
-        return Layout("table", b"", codec, schema, rows, self.long_pages.columns)
+        footer = self.footer()
+        rows = max(footer.group_rows.tolist(), default=None)
+        return Layout("table", b"", footer.codec, footer.schema, rows, self.long_pages.columns)
 
     @property
     def long_pages(self) -> LongPages:
         """Where the file has long values, searched once."""
         if self._long_pages is None:
-            self._long_pages = LongPages.find(self.file, self.footer()[0], self.limits)
+            self._long_pages = LongPages.find(self.file, self.footer(), self.limits)
         return self._long_pages
+
+    @property
+    def decoded_bytes(self) -> list[int]:
+        """The approximate size of each row group when decoded, found once."""
+        if not self._decoded_bytes:
+            self._decoded_bytes = decoded_sizes(self.file, self.footer(), self.limits)
+        return self._decoded_bytes
 
     def estimate_rows(self) -> tuple[int, bool]:
         """As stated in the footer."""
-        return self.footer()[0].num_rows, True
+        return self.footer().rows, True
 
     def locate(self, row: int) -> tuple[str, int]:
         """The file and the row's number in it."""
         return self.name, row
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ParquetBlock]:
         """The slices of each row group, in order."""
         self.file.check_unchanged()
-        metadata, _ = self.footer()
+        footer = self.footer()
+        stored_bytes = footer.chunks.stored_bytes.sum(axis=1).tolist()
         index = first_row = 0
-        for number in range(metadata.num_row_groups):
-            found = metadata.row_group(number)
-            if found.num_rows == 0:
+        for number, group_rows in enumerate(footer.group_rows.tolist()):
+            if group_rows == 0:
                 continue
-            rows = slice_rows(found.num_rows, found.total_byte_size, self.limits)
+            rows = slice_rows(group_rows, self.decoded_bytes[number], self.limits)
             if self.groups is not None and number not in self.groups:
-                index, first_row = index - (-found.num_rows // rows), first_row + found.num_rows
+                index, first_row = index - (-group_rows // rows), first_row + group_rows
                 continue
-            place = f"{self.name}: rows {first_row} to {first_row + found.num_rows - 1}"
+            place = f"{self.name}: rows {first_row} to {first_row + group_rows - 1}"
             exclusive = self.long_pages.check(number, place, self.item_memory)
             group = RowGroup(self, number, rows)
-            stored = sum(found.column(column).total_compressed_size for column in range(found.num_columns))
-            for start in range(0, found.num_rows, rows):
-                length = min(rows, found.num_rows - start)
-                share = stored * (start + length) // found.num_rows - stored * start // found.num_rows
+            stored = stored_bytes[number]
+            for start in range(0, group_rows, rows):
+                length = min(rows, group_rows - start)
+                share = stored * (start + length) // group_rows - stored * start // group_rows
                 yield group.add(ParquetBlock(self, group, index, first_row + start, length, share, exclusive))
                 index += 1
-            first_row += found.num_rows
+            first_row += group_rows
         self.file.check_unchanged()
 
 
@@ -185,7 +205,7 @@ class Decoder:
         self._slices = slices
         self._columns = columns
         self._lock = threading.Lock()
-        self._count = -(-source.footer()[0].row_group(number).num_rows // rows)
+        self._group_rows = int(source.footer().group_rows[number])
         self._tables: Generator[pa.Table, None, None] | None = None
         self._next = 0
         self._waiting: weakref.WeakKeyDictionary[ParquetBlock, pa.Table] = weakref.WeakKeyDictionary()
@@ -207,15 +227,16 @@ class Decoder:
             return self._step()
 
     def _step(self) -> pa.Table:
-        self._next += 1
         assert self._tables is not None
-        try:
-            table = next(self._tables)
-        except StopIteration:
+        left = self._group_rows - self._next * self._rows
+        self._next += 1
+        table = next(self._tables, None)
+        if table is None or len(table) != min(left, self._rows):
             raise BadDataError(
-                f"{self._source.name}: has fewer rows than its footer states; write the file again"
-            ) from None
-        if self._next == self._count:
+                f"{self._source.name}: a column has fewer rows than its footer states; "
+                "restore the file, or write it again"
+            )
+        if left <= self._rows:
             self._tables.close()  # it would keep its last page, which can be as large as a long value
         return table
 
@@ -224,10 +245,19 @@ def decode(
     source: ParquetSource, number: int, rows: int, columns: tuple[str, ...] | None
 ) -> Generator[pa.Table, None, None]:
     """Yield the slices of a row group in order."""
+    groups = source.column_groups(number, columns)
+    parts = (_decode_together(source, number, rows, group) for group in groups)
+    return next(parts) if len(groups) == 1 else join_columns(parts, columns or source.column_names())
+
+
+def _decode_together(
+    source: ParquetSource, number: int, rows: int, columns: tuple[str, ...] | None
+) -> Generator[pa.Table, None, None]:
     with source.file.reading():
         held: list[pa.RecordBatch] = []
         count = 0
         for batch in source.batches(number, rows, columns):
+            check_batch(batch)
             # Arrow ends a batch early at the end of a decoded piece of a column
             while count + batch.num_rows >= rows:
                 held.append(batch.slice(0, rows - count))
@@ -238,6 +268,43 @@ def decode(
                 count += batch.num_rows
         if held:
             yield pa.Table.from_batches(held)
+
+
+def check_batch(batch: pa.RecordBatch) -> None:
+    """Refuse what Arrow decodes from damaged pages without an error, but what would end the process later.
+
+    Raises
+    ------
+    pa.ArrowInvalid
+        If columns differ in length, or a value is a category that does not exist.
+
+    Examples
+    --------
+    >>> check_batch(pa.record_batch({"kind": pa.array(["a", "b", "a"]).dictionary_encode()}))
+    """
+    batch.validate()
+    for field, column in zip(batch.schema, batch.columns):
+        for categories in _dictionaries(column) if _has_dictionary(field.type) else ():
+            most = pc.min_max(categories.indices).as_py()
+            if most["max"] is not None and not 0 <= most["min"] <= most["max"] < len(categories.dictionary):
+                raise pa.ArrowInvalid(f"column {field.name!r} has a category that does not exist")
+
+
+def _has_dictionary(kind: pa.DataType) -> bool:
+    within = (kind.field(number).type for number in range(kind.num_fields))
+    return bool(pa.types.is_dictionary(kind)) or any(map(_has_dictionary, within))
+
+
+def _dictionaries(column: pa.Array) -> Iterator[pa.DictionaryArray]:
+    """The arrays of categories in a column: itself, or fields and elements of it."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        yield column
+    elif pa.types.is_struct(kind):
+        for number in range(kind.num_fields):
+            yield from _dictionaries(column.field(number))
+    elif kind.num_fields == 1:
+        yield from _dictionaries(column.values)
 
 
 class ParquetBlock(Slice):
