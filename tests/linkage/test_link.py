@@ -297,8 +297,8 @@ def test_nothing_to_compare_with(left, right, scoring):
     assert (len(result.links), len(result.clusters)) == (0, 0)
     assert result.links.column_names == ["left", "right", "score", "probability", "name", "zip"]
     assert result.run["counts"] == {
-        "left": len(left), "right": None if right is None else len(right), "candidates": 0, "links": 0, "refused": 0,
-        "clusters": 0,
+        "left": len(left), "right": None if right is None else len(right), "candidates": 0, "links": 0, "ties": 0,
+        "refused": 0, "clusters": 0,
     }  # fmt: skip
     assert [note for note in result.run["notes"] if "nothing to link" in note] == result.run["notes"]
 
@@ -475,7 +475,7 @@ def test_the_folder_has_the_same_results_and_a_report(people, linked, tmp_path):
     assert not parser.open
     assert parser.seen > 200
     assert "validated by &#x27;created&#x27;" in page or "validated by 'created'" in page
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="already exists; choose another name"):
         la.link(tmp_path / "left.parquet", fields=FIELDS, out=out)
 
 

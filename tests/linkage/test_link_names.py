@@ -130,8 +130,11 @@ def test_levels_of_some_data_leave_the_points_of_the_others():
 
 
 def test_nicknames_without_a_name_are_noted():
-    rows = [{"zip": f"{10000 + 7 * n}", "born": f"{1950 + n % 40}"} for n in range(50)]
-    result = la.link(rows, rows, ["zip:code", "born:code"], nicknames="english")
+    """Charlotte is a city, too, and Lottie is not another name of it."""
+    rows = [{"zip": f"{10000 + 7 * n}", "city": f"Charlotte {'abcdefg'[n % 7]}{'xyz'[n % 3]}"} for n in range(50)]
+    result = la.link(rows, rows, ["zip:code", "city"], nicknames="english")
+    assert [field["kind"] for field in result.run["options"]["fields"]] == ["code", "place"]
+    assert not any(row["level"] == "equal by nickname" for row in result.run["weights"])
     assert any(
         note.startswith("--nicknames english has no effect: no field is of kind person") for note in result.run["notes"]
     )

@@ -68,7 +68,9 @@ def test_the_report_shows_the_weights_of_the_model(tmp_path):
     la.link(*paths, FIELDS, id="id", threads=1, out=tmp_path / "out")
     facts = json.loads((tmp_path / "out/model/report.json").read_text())
     assert facts["weights"] == []
-    assert facts["notes"] == json.loads((tmp_path / "out/run.json").read_text())["notes"] != []
+    record = json.loads((tmp_path / "out/run.json").read_text())
+    assert facts["notes"] == record["notes"]
+    assert facts["alarms"] == record["alarms"] != []
     learned = json.loads((tmp_path / "out/model/model.json").read_text())["scoring"]["weights"]
     assert [one["weight"] for one in facts["evidence"]] == learned
     assert {one["field"] for one in facts["evidence"]} == {"title", "description", "maker", "price"}
@@ -151,14 +153,6 @@ def test_one_table_of_similar_products_by_title_and_description():
     f1, precision, _ = judge_stacked(found.links, left, right)
     assert f1 > 0.8
     assert abs(found.run["precision"]["estimate"] - precision) < 0.15
-
-
-def test_the_order_of_records_matters_little(products):
-    left, right, found = products
-    draw = np.random.default_rng(5)
-    again = la.link(left.take(draw.permutation(len(left))), right, FIELDS, id="id", threads=2)
-    there, back = (set(zip(*(x.links[side].to_pylist() for side in ("left", "right")))) for x in (found, again))
-    assert len(there ^ back) <= 0.05 * len(there)  # ties are broken in the order of records
 
 
 def read(path):

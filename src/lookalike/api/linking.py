@@ -59,9 +59,9 @@ def link(
         The other table. Without it, the records of `left` are compared with each other.
     fields : str or sequence of str or Field
         The columns to compare: "name"; "surname=last_name" if the tables use different names; with a kind, as in
-        "born:date" (person, text, address, code, phone, email, date, number). A str holds names separated by commas.
-        A `Field` can define its own comparison. "all" is every column, those of two tables matched by name and by
-        values; "record:text" is the whole record as one text.
+        "born:date" (person, place, text, address, code, phone, email, date, number). A str holds names separated by
+        commas. A `Field` can define its own comparison. "all" is every column, those of two tables matched by name and
+        by values; "record:text" is the whole record as one text.
     against : str, Path or LinkResult, optional
         A finished run, or its output folder. `left` (and `right`) are then new records, which are linked to those of
         that run and to each other, with its fields, options and weights. Clusters keep their numbers.

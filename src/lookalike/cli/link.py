@@ -40,7 +40,7 @@ Examples:
     "--fields",
     metavar="NAMES",
     help="Columns to compare, separated by commas: NAME, or LEFT=RIGHT if the tables use different names. Add :KIND "
-    "to set the kind (person, text, address, code, phone, email, date, number) instead of detecting it. "
+    "to set the kind (person, place, text, address, code, phone, email, date, number) instead of detecting it. "
     "'all' is every column, matched by name and values. 'record:text' is the whole record as one text.",
 )
 @click.option(
@@ -238,6 +238,7 @@ def _review(
 
 def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
     """Say what was found, how certain it is, and where the results are."""
+    from lookalike.cli.summary import say_alarms
     from lookalike.types.wording import count
 
     progress.finish()
@@ -263,6 +264,7 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
             f"Estimated share of all matches that are candidates: {recall['estimate']:.1%} "
             f"({recall['low']:.1%} to {recall['high']:.1%})."
         )
+    say_alarms(run, progress)
     tables = f"{out}/links.parquet (with the reasons), {out}/clusters.parquet, {out}/run.json"
     progress.say(f"Results: {tables}. Report: {out}/report.html")
 

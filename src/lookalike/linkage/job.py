@@ -130,7 +130,7 @@ def link_files(
     with output as folder:
         opened = partial(
             open_inputs, encoding=settings.encoding, spool=output.spool, outputs=output.places,
-            limits=settings.execution.limits, note=progress.say,
+            limits=settings.execution.limits, note=progress.note,
         )  # fmt: skip
         with progress.stage("planning"):
             lefts, rights = opened(left), opened(right) if right else []
@@ -227,7 +227,7 @@ def review_files(
     path = output_file(out, overwrite=overwrite)
     refuse_input_as_output(path, [str(one) for one in [*left, *right, *([] if labels is None else [labels])]])
     opened = partial(
-        open_inputs, encoding=settings.encoding, limits=settings.execution.limits, note=progress.say
+        open_inputs, encoding=settings.encoding, limits=settings.execution.limits, note=progress.note
     )  # fmt: skip
     with progress.stage("reading"):
         one = RecordTable.read(opened(left), settings, "left")

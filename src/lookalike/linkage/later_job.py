@@ -67,7 +67,7 @@ def link_later_files(
         sides = choose_sides(old, new, into, str(against), progress)
         opened = partial(
             open_inputs, encoding=settings.encoding, spool=output.spool, outputs=output.places,
-            limits=execution.limits, note=progress.say,
+            limits=execution.limits, note=progress.note,
         )  # fmt: skip
         with progress.stage("planning"):
             sources = [opened(side) if side else [] for side in sides]

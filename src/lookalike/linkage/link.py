@@ -10,19 +10,18 @@ import pyarrow as pa
 
 from lookalike.engine.run import Run
 from lookalike.errors import UsageError
-from lookalike.kernels.pack import expect
 from lookalike.linkage.blocking.copies import Copies, find_copies, many_copies
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs, word_budget
 from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.divide import divide_text
-from lookalike.linkage.fields.reader import FieldReader
-from lookalike.linkage.fields.row_numbers import find_row_numbers, is_unique
-from lookalike.linkage.linked import Linked, TableSizes, first_records
-from lookalike.linkage.measured import measure_by_labels, note_doubt
+from lookalike.linkage.linked import Linked, TableSizes, first_records, note_several, order_ends, restore_rows
+from lookalike.linkage.measured import measure_by_labels
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import COMPARED_IN_PARTS, SHOW_GROUPS, UNRELIABLE, Notes
 from lookalike.linkage.partners import Texts, add_partners
+from lookalike.linkage.read_fields import FieldsRead
+from lookalike.linkage.record_order import RecordOrder
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.apply import apply_model
 from lookalike.linkage.scoring.capture import estimate_recall
@@ -103,15 +102,15 @@ def link_tables(
     """
     if run.settings.one_to_one not in ("auto", "no") and right is None:
         raise UsageError("--one-to-one needs two tables; the records of one table form clusters")
-    sizes, notes = TableSizes(len(left), None if right is None else len(right)), Notes(run.progress)
-    given = run.settings
+    given, notes = run.settings, Notes(run.progress)
     with run.progress.stage("reading fields"):
-        run, columns = _read_fields(left, right, run, notes, known is None)
+        settings, columns, validating, sizes, order = FieldsRead.read(left, right, run, notes, learns=known is None)
+        run, own = replace(run, settings=settings), None if labels is None else labels.renumber(order.numbers)
         divided = divided if known is None else known.divided
         columns = divide_text(columns[0]) if divided else columns
         if known is not None:
+            known = known.rename_sides(order.side)
             columns = [column for column in columns if column.name in known.names]
-        validating = ValidatingField.read(left, right, run.settings, notes.add)
     table_bytes = left.nbytes + (0 if right is None else right.nbytes)
     expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
     run.progress.say(f"Expected: up to {expected / 1e9:,.1f} GB of memory.")
@@ -138,7 +137,7 @@ def link_tables(
 
     with run.progress.stage("scoring"):
         if known is None:
-            plain, choice = _score(columns, texts, pairs, agreement, sizes, run, choice, labels)
+            plain, choice = _score(columns, texts, pairs, agreement, sizes, run, choice, own)
         else:
             known.check(columns, agreement.level_names)
             plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.split)
@@ -152,7 +151,7 @@ def link_tables(
 
     if known is None and choice.reason.endswith(BY_LEVELS_NOTHING) and len(columns) == 1 and right is None:
         found = link_tables(left, None, replace(run, settings=given, work=None), labels=labels, divided=True)
-        if _forms_clusters(found, plain, run):
+        if _forms_clusters(found, plain, run, order):
             found.notes.add(COMPARED_IN_PARTS)
             return found
     if known is None and not divided and (shared := find_groups(columns, pairs, agreement, plain, sizes.pairs, run)):
@@ -177,7 +176,7 @@ def link_tables(
             )  # fmt: skip
             return replace(made, searched=searched, divided=divided)
 
-    found = attempt(labels, notes)
+    found = attempt(own, notes)
     if known is None and (found.is_contradictory or found.is_often_contradictory):
         share = f"by levels of agreement, {found.contradictions:.0%} of the matches contradict each other"
         other = as_texts(given, columns, CONTRADICTING)
@@ -187,10 +186,11 @@ def link_tables(
             if failed or again.is_convincing:
                 return again
         notes.add(f"{share}: {UNRELIABLE}")
-    if labels is not None:
-        found.figures = measure_by_labels(labels, pairs, plain.score, attempt, found)
-    note_doubt(found)
-    return found
+    if known is None:
+        note_several(found, order)
+    if own is not None:
+        found.figures = measure_by_labels(own, pairs, plain.score, attempt, found)
+    return restore_rows(found, order)
 
 
 def _link_again(
@@ -205,12 +205,12 @@ def _link_again(
     return found
 
 
-def _forms_clusters(found: Linked, by_words: Scores, run: Run[LinkSettings]) -> bool:
+def _forms_clusters(found: Linked, by_words: Scores, run: Run[LinkSettings], order: RecordOrder) -> bool:
     """Whether the matches of a divided text are those of large clusters, but not of products of a series."""
     if not isinstance(found.scoring, Weights) or found.probability is None:
         return False
     assert isinstance(by_words.scoring, WordWeights)
-    evidence, ends = by_words.scoring.evidence, (found.candidates.left, found.candidates.right)
+    evidence, ends = by_words.scoring.evidence, order_ends(order.numbers, found.candidates.left, found.candidates.right)
     conflicts = evidence.conflicts(evidence.measure(*ends, found.levels[:, :1], run.workers.map))
     clusters = first_records(found)
     sizes = np.where(clusters < 0, 1, np.bincount(clusters[clusters >= 0], minlength=len(clusters))[clusters])
@@ -279,44 +279,6 @@ def _repeat_in_both(scores: Scores, pairs: CandidatePairs, levels: Int8) -> bool
     assert scores.probability is not None
     match = (scores.probability >= CLEAR) & ((levels > 0) & (levels <= AGREE)).any(axis=1)
     return repeat_in_both(pairs.left[match], pairs.right[match])
-
-
-def _read_fields(
-    left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], notes: Notes, learns: bool
-) -> tuple[Run[LinkSettings], list[Column]]:
-    """The columns of all fields, and the settings with the kind of each field.
-
-    Row numbers are left out, unless the kind of their field was given or the run `learns` nothing.
-    """
-    reader = FieldReader(left, right, run.settings.fields, run.workers.map)
-    if learns and run.settings.scoring == "weights" and not run.settings.custom:
-        reader.take_alone_as_text()
-    expect("link", *(f"link {one.kind}" for one in reader.fields))
-    for one in reader.fields:
-        run.progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
-    columns = reader.columns(notes.add)
-    if learns:
-        columns = _leave_out_row_numbers(columns, None if right is None else len(left), run.settings, notes)
-    nicknames = run.settings.nicknames
-    if nicknames is not None and all(column.kind != "person" for column in columns):
-        notes.add(f"--nicknames {nicknames.source} has no effect: no field is of kind person")
-    return replace(run, settings=replace(run.settings, fields=tuple(reader.fields))), columns
-
-
-def _leave_out_row_numbers(
-    columns: list[Column], split: int | None, settings: LinkSettings, notes: Notes
-) -> list[Column]:
-    """The columns without row numbers; `split` is where the right table starts."""
-    given = {field.name for field in settings.fields if field.kind}
-    left_out = [name for name in find_row_numbers(columns, split) if name not in given]
-    alone = {column.name for column in columns if split is None and is_unique(column)}
-    for name in left_out:
-        why = "no two records share a value of it" if name in alone else (
-            f"it seems to number the records of {'the' if split is None else 'each'} table, since those with the same "
-            "number, if any, have no more in common than others"
-        )  # fmt: skip
-        notes.add(f"{name} is not compared: {why} ({name}:code compares it all the same)")
-    return [column for column in columns if column.name not in left_out]
 
 
 def _find_candidates(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.decide.clusters import connect_pairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.notes import Notes
+from lookalike.linkage.record_order import OTHER_SIDE, RecordOrder
 from lookalike.linkage.scoring.calibration import Calibration
 from lookalike.linkage.scoring.choice import ModelChoice
 from lookalike.linkage.scoring.labels import LabelFigures
@@ -25,7 +26,7 @@ from lookalike.linkage.scoring.words.equal import least_likely
 from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.tuning.intervals import wilson_interval
-from lookalike.types import Bool, Float64, Int64, distinct, strings_to_arrow, to_arrow
+from lookalike.types import Bool, Float64, Int32, Int64, distinct, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 
 
@@ -56,6 +57,10 @@ class TableSizes(NamedTuple):
     def records(self) -> int:
         """The number of all records."""
         return self.left + (self.right or 0)
+
+    def swap(self) -> TableSizes:
+        """The sizes if the right table comes first; those of one table stay."""
+        return self if self.right is None else TableSizes(self.right, self.left)
 
     def draw_pairs(self, seed: int, count: int = RANDOM_PAIRS) -> Pairs:
         """Random pairs of records, between two tables or within one; all of them if there are no more than `count`.
@@ -105,6 +110,7 @@ class Linked:
     sizes: TableSizes
     columns: list[Column]
     candidates: CandidatePairs
+    """By the numbers of their rows, but in the order in which they were compared, which does not depend on rows."""
     levels: npt.NDArray[np.int8]
     """int8[pairs, fields]."""
     level_names: list[tuple[str, ...]]
@@ -143,6 +149,10 @@ class Linked:
     """How candidates were searched (`Model.searched`)."""
     divided: bool = False
     """Whether the only field was divided into parts of its words."""
+    order: RecordOrder | None = None
+    """The numbers by which records were compared and scored; None if they are those of this object."""
+    ties: int = 0
+    """Links that the order of the rows decides, since other records are equal to theirs in all fields."""
 
     def model(self) -> Model:
         """The model that this run has learned, for a later one."""
@@ -158,13 +168,18 @@ class Linked:
         """What each field adds to the score of some candidate pairs, without and with the frequency of its value."""
         levels = self.levels[places]
         if isinstance(self.scoring, WordWeights):
-            parts = self.scoring.parts_of(self.candidates.left[places], self.candidates.right[places], levels)
+            parts = self.scoring.parts_of(*self._scored_ends(places), levels)
             return parts, parts
         plain: Float64 = self.scoring.by_field(levels)
         if isinstance(self.scoring, Points):
             return plain, plain
         often = frequencies(self.columns, self.scoring, self.candidates.left[places])
         return plain, np.asarray(plain + self.scoring.adjust_by_frequency(levels, often))
+
+    def _scored_ends(self, places: Int64) -> Pairs:
+        """The records of some candidate pairs, by the numbers with which they were scored."""
+        ends = self.candidates.left[places], self.candidates.right[places]
+        return ends if self.order is None else order_ends(self.order.numbers, *ends)
 
     def agreements(self, places: Int64, field: int) -> pa.Array:
         """The name of the level of agreement of some candidate pairs in a field."""
@@ -220,7 +235,7 @@ class Linked:
             return None
         mean, bounds = float(self.probability[self.chosen].mean()), None
         if isinstance(self.scoring, WordWeights) and self.calibration is None:
-            ends = self.candidates.left[self.chosen], self.candidates.right[self.chosen]
+            ends = self._scored_ends(np.flatnonzero(self.chosen))
             least = least_likely(self.scoring.evidence.columns, *ends, self.scoring.equal)
             bounds = self.scoring.bounds(self.score[self.chosen], least)
         return (mean, None, None) if bounds is None else (mean, *_widen(mean, bounds, int(self.chosen.sum())))
@@ -246,3 +261,46 @@ def first_records(found: Linked) -> Int64:
     members, clusters = distinct(np.concatenate(ends)), np.full(found.sizes.records, -1, np.int64)
     clusters[members] = first[members]
     return clusters
+
+
+def order_ends(numbers: Int32, left: Int32, right: Int32) -> Pairs:
+    """Pairs of records by other numbers, the smaller one first.
+
+    Examples
+    --------
+    >>> [side.tolist() for side in order_ends(np.array([7, 5, 6]), np.array([0, 1]), np.array([1, 2]))]
+    [[5, 5], [7, 6]]
+    """
+    one, other = numbers[left], numbers[right]
+    return np.minimum(one, other), np.maximum(one, other)
+
+
+def restore_rows(found: Linked, order: RecordOrder) -> Linked:
+    """The outcome by the numbers of rows, with the tables as they were given. Candidates keep their order."""
+    pairs, settings, scoring = found.candidates, found.settings, found.scoring
+    left, right = order_ends(order.rows, pairs.left, pairs.right)
+    if isinstance(scoring, WordWeights):
+        scoring = replace(scoring, single=order.side(scoring.single))
+    return replace(
+        found,
+        settings=replace(settings, one_to_one=order.side(settings.one_to_one)),
+        sizes=found.sizes.swap() if order.swapped else found.sizes,
+        columns=[order.restore(column) for column in found.columns],
+        candidates=replace(pairs, left=left, right=right),
+        scoring=scoring,
+        assignment=order.side(found.assignment),
+        order=order,
+        ties=order.count_ties(pairs.left[found.chosen], pairs.right[found.chosen]),
+    )
+
+
+def note_several(found: Linked, order: RecordOrder) -> None:
+    """Say so if one of two tables was seen to have several records of an entity."""
+    scoring = found.scoring
+    if not isinstance(scoring, WordWeights) or scoring.notes or found.settings.one_to_one != "auto":
+        return
+    if scoring.single in OTHER_SIDE:
+        found.notes.add(
+            f"the {order.side(scoring.single)} table seems to have several records of an entity: each of its records "
+            "is linked with its best partner, which may have others (--one-to-one optimal links each record once)"
+        )

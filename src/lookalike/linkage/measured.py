@@ -13,7 +13,6 @@ from lookalike.linkage.notes import Notes
 from lookalike.linkage.scoring.labels import LabelFigures, Labels, divide, judge_links, measure_links
 from lookalike.linkage.scoring.refine import ENOUGH, FEWEST, can_calibrate, can_move
 from lookalike.linkage.scoring.words.weights import WordWeights
-from lookalike.report.linkage.summary import describe_doubt, describe_measured_doubt
 from lookalike.types import Bool, Float64
 from lookalike.types.wording import count
 
@@ -85,15 +84,3 @@ def share_lower(score: Float64, match: Bool) -> float | None:
     higher = (float(rank.sum()) - ours * (ours + 1) / 2) / (ours * others)
     error = float(np.sqrt((ours + others + 1) / (12 * ours * others)))
     return 1 - higher if 1 - higher >= max(CONTRADICTED, 0.5 + ERRORS * error) else None
-
-
-def note_doubt(found: Linked) -> None:
-    """Say so if many links are probably wrong, or if it is not known how many are: by the labels, if there are any."""
-    doubt = ""
-    if found.figures is not None and found.figures.measures_precision:
-        assert found.figures.precision is not None
-        doubt = describe_measured_doubt(*found.figures.precision) if found.chosen.any() else ""
-    elif isinstance(found.scoring, WordWeights) and found.precision is not None:
-        doubt = describe_doubt(*found.precision)
-    if doubt:
-        found.notes.add(doubt)

@@ -23,6 +23,8 @@ FIELD_BYTES = 48
 """Per pair and field that is compared by words."""
 TRIGRAM_BYTES = 40
 """Per byte of text: its trigrams, their weights, and which records have them."""
+ORDER_BYTES = 12
+"""Per record: its row, its number by content, and the group of records equal to it."""
 KEY_BYTES = 40
 """Per record and thread that sorts keys."""
 
@@ -46,7 +48,7 @@ def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int, two_
     records, fields = len(columns[0]), len(columns)
     values = sum(len(column.values) for column in columns)
     texts: list[int] = [column.values.nbytes for column in columns]
-    held = table_bytes + sum(texts) + 4 * records * fields
+    held = table_bytes + sum(texts) + (4 * fields + ORDER_BYTES) * records
     pairs = default_budget(records, two_tables)
     # Pairs are 8-byte words; up to a quarter of them are new and sorted separately.
     finding = 10 * pairs + records * (4 * RECORD_SLOTS + BAND_BYTES + KEY_BYTES * threads) + 8 * values

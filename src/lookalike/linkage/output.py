@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import peak_memory_bytes
+from lookalike.linkage.alarms import find_alarms
 from lookalike.linkage.linked import Linked, first_records
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.tables import RecordTable
@@ -27,6 +28,7 @@ TABLE_ROWS = 1 << 20
 def links_of(found: Linked, left: RecordTable, right: RecordTable | None) -> Iterator[pa.Table]:
     """The links in input order, as one or more tables."""
     places = np.flatnonzero(found.chosen)
+    places = places[np.lexsort((found.candidates.right[places], found.candidates.left[places]))]
     ids = joined_ids(left, right)
     for first in range(0, max(1, len(places)), TABLE_ROWS):
         yield _links(found, places[first : first + TABLE_ROWS], ids)
@@ -100,6 +102,7 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
             "right": found.sizes.right,
             "candidates": len(found.candidates),
             "links": int(found.chosen.sum()),
+            "ties": found.ties,
             "refused": found.refused,
             "clusters": len(pc.unique(clusters.column("cluster"))),
         },
@@ -115,7 +118,8 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "validation": None if validation is None else [row._asdict() for row in validation.table()],
         "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
         "peak_memory_bytes": peak_memory_bytes(),
-        "notes": found.notes,
+        "alarms": find_alarms(found),
+        "notes": [*progress.notes, *found.notes],
         **({} if found.figures is None else {"labels": _figures(found)}),
     }
 

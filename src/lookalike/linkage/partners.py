@@ -50,7 +50,7 @@ SAMPLED = 2_000
 """The size of the sample; the partners of its nearest records are looked up as well."""
 PROPOSED = 500_000
 """The approximate number of pairs that a field proposes for the records of one table; at least one per record."""
-WORDY = ("text", "person", "address")
+WORDY = ("text", "person", "place", "address")
 """Kinds of fields that consist of words."""
 RARELY = 0.02
 """A field that a smaller share of the records lacks is never left out of the whole record."""

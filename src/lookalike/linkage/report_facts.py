@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.kernels.tally import count_levels, tally
+from lookalike.linkage.alarms import find_alarms
 from lookalike.linkage.linked import Linked
 from lookalike.linkage.scoring.labels import describe_figures
 from lookalike.linkage.scoring.points import Points
@@ -92,6 +93,7 @@ def facts_of(
         model=found.choice.name,
         model_reason=found.choice.reason,
         labels="" if figures is None else describe_figures(figures),
+        alarms=find_alarms(found),
         measured=figures.precision if figures is not None and figures.measures_precision else None,
     )  # fmt: skip
 

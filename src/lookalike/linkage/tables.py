@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engine.columns import check_optional
 from lookalike.engine.corpus import fill_ids
 from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.fields.match_columns import join_record
@@ -134,6 +135,8 @@ def _columns_to_read(
     A field is the whole record if it is called `record` and no column is. Further columns are read if all are needed.
     """
     names = settings.columns(side)
+    if settings.id is not None and settings.id == settings.id_of(side):  # the same column in both tables
+        check_optional(list(sources), settings.id, "id")
     none: list[list[str]] = [[] for _ in sources]
     if settings.fields and RECORD not in names:
         return names, none, False

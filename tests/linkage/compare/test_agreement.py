@@ -19,6 +19,7 @@ WORDS = st.lists(st.text("abé漢09", min_size=1, max_size=6), min_size=1, max_s
 DATES = st.builds("{:04}-{:02}-{:02}".format, st.integers(1989, 1991), st.integers(0, 13), st.integers(0, 32))
 VALUES = {
     "person": WORDS,
+    "place": WORDS,
     "text": WORDS,
     "address": WORDS,
     "code": st.text("ab12", min_size=1, max_size=8),

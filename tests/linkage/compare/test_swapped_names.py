@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,7 +29,9 @@ def plain(columns, rows, lots):
         for lot in lots
     ]
     partners = {}
-    for i, j in combinations([f for f, column in enumerate(columns) if column.kind == "person"], 2):
+    for i, j in combinations([f for f, column in enumerate(columns) if column.kind in ("person", "place")], 2):
+        if columns[i].kind != columns[j].kind:
+            continue
         one, other = (i, j) if len(columns[i].values) >= len(columns[j].values) else (j, i)
         for own, lot in zip(levels, lots):
             changed = [
@@ -49,7 +52,7 @@ def plain(columns, rows, lots):
 
 @given(st.lists(st.tuples(VALUE, VALUE, VALUE, VALUE), min_size=1, max_size=8), st.data())
 def test_levels_are_those_of_a_plain_search(rows, data):
-    kinds = ["person", "person", "text", "person"]
+    kinds = ["person", "person", "text", data.draw(st.sampled_from(["person", "place"]))]
     names = ["given", "surname", "remark", "middle"]
     columns = [column_of(*one, values) for *one, values in zip(names, kinds, zip(*rows))]
     record = st.integers(0, len(rows) - 1)
@@ -90,6 +93,15 @@ def test_without_exchanged_names_among_candidates_nothing_changes():
     assert levels.tolist() == random.tolist() == [[7], [7]]
     empty = np.empty((2, 0), np.int8)
     assert insert_exchanged(columns, [(empty[0], empty[1])], [empty]) == []
+
+
+@pytest.mark.parametrize(("kinds", "exchanged"), [("person place", 0), ("place place", 1), ("person person", 1)])
+def test_places_are_exchanged_with_places_only(kinds, exchanged):
+    """Somebody called Lee who lives in Ann is not Ann who lives in Lee."""
+    values = (["ann", "lee"], ["lee", "ann"])
+    columns = [column_of(name, kind, own) for name, kind, own in zip(("one", "other"), kinds.split(), values)]
+    ends = np.array([0]), np.array([1])
+    assert len(insert_exchanged(columns, [ends], [np.array([[7], [7]], np.int8)])) == exchanged
 
 
 def test_threads_and_chunks_change_nothing():

@@ -27,6 +27,12 @@ COLUMNS = [
     ("x", ["23/04/1990", "3/4/1991", "12/12/2001"], "date"),
     ("x", ["4-Apr-1990", "12 December 2001", "Dec 3, 1999"], "date"),
     ("x", ["2020-01-01T12:00:00", "2020-01-02 08:30"], "date"),
+    ("x", ["0056-12-09", "0008-04-19", "0099-01-30"], "date"),  # the century is lost
+    ("x", [datetime.date(56, 12, 9), datetime.date(8, 4, 19)], "date"),
+    ("x", ["09/12/0056", "19.04.0008", "30/1/0099"], "date"),
+    ("x", ["9999-12-31", "2500-01-01"], "date"),
+    ("x", ["0056-1209-11", "0008-0419-12"], "phone"),
+    ("x", ["00561209", "00080419"], "code"),  # any number of eight digits could be such a date
     ("year", ["1999", "2001", "1987"], "date"),
     ("x", [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)], "date"),
     ("x", [datetime.datetime(2020, 1, 1, 3, 4, 5, 678), None], "date"),
@@ -42,6 +48,10 @@ COLUMNS = [
     ("phone", [3865286, 2859902, 5346361], "phone"),
     ("x", ["(312) 555-0123", "312-555-0199", "+1 312 555 0100"], "phone"),
     ("x", ["+44 20 7946 0958", "020 7946 0958"], "phone"),
+    ("Provider ID", ["8581-4703-5433-004", "8581-4703-5434-012"], "code"),
+    ("isbn", ["978-3-16-148410-0", "978-0-306-40615-7"], "code"),
+    ("id of phone", ["312-555-0123", "312-555-0199"], "phone"),
+    ("contact no", ["312-555-0123", "312-555-0199"], "phone"),
     ("contact", ["ann@a.com", "bob@b.org", "n/a"], "email"),
     ("x", [36.36, 221.91, 449.79], "number"),
     ("lat", ["51.490719", "-0.1276474", "48.20849"], "number"),
@@ -102,10 +112,38 @@ def test_kinds_are_recognised(name, values, kind):
     assert why
 
 
-def test_the_kind_of_a_city_is_explained():
-    found, why = recognise("city", pa.array(["Hartsville", "New Haven", "Bergen"]))
-    assert found == "person"
-    assert why.endswith("one to four words of letters, like names of people, places or companies")
+def test_the_kind_of_a_name_is_explained():
+    towns, letters = (
+        pa.array(["Hartsville", "New Haven", "Bergen"]),
+        "100% of the values are one to four words of letters",
+    )
+    assert recognise("x", towns) == ("person", f"{letters}, like names of people, places or companies")
+    for name in ("city", "Suburb", "birthPlace", "home_town", "country_of_residence"):
+        assert recognise(name, towns) == ("place", f"{letters}, as the column's name suggests")
+
+
+def test_the_kind_of_an_address_is_explained():
+    """Not by numbers, if there are none."""
+    why = recognise("address_1", pa.array(["tullaroop street", "giblin street", "12 wallaby place", "77"]))[1]
+    assert why == "75% of the values have words, 25% also numbers, as the column's name suggests"
+
+
+def test_dates_in_odd_years_are_named():
+    """They are compared as dates, in the order that most of them show."""
+    written = ["09/12/0056", "19/04/0008", "30/01/0099", "03/01/1956"]
+    assert recognise("x", pa.array(written)) == (
+        "date",
+        "100% of the values are dates in the order day-month-year, only 25% of them in the years 1500 to 2099",
+    )
+    (column,) = columns_of(pa.table({"x": written}), None, parse_fields("x"))
+    assert column.values.to_pylist() == ["0056-12-09", "0008-04-19", "0099-01-30", "1956-01-03"]
+
+
+@pytest.mark.parametrize(("name", "other"), [("town", "x"), ("x", "town")])
+def test_the_names_of_a_column_in_both_tables_are_hints(name, other):
+    towns = pa.array(["Hartsville", "New Haven", "Bergen"])
+    (field,) = choose_kinds(pa.table({name: towns}), pa.table({other: towns}), parse_fields(f"{name}={other}"))
+    assert field.kind == "place"
 
 
 def test_units_are_named():
@@ -155,7 +193,7 @@ def test_fields_are_parsed():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name,zip:cod", "'zip:cod': unknown kind 'cod'.*person, text, code"),
+        ("name,zip:cod", "'zip:cod': unknown kind 'cod'.*person, place, text, code"),
         ("name,,zip", "names no column"),
         ("", "names no column"),
         ("=b", "'=b' names no column"),

@@ -49,9 +49,16 @@ def test_no_pairs_have_no_patterns():
     assert len(found.counts) == len(found.of_pair) == 0
 
 
-@pytest.mark.parametrize("levels", [np.zeros(3, np.int8), np.zeros((2, 0), np.int8), np.array([[-1]], np.int8)])
-def test_levels_that_are_none_are_refused(levels):
-    with pytest.raises(UsageError):
+@pytest.mark.parametrize(
+    ("levels", "says"),
+    [
+        (np.zeros(3, np.int8), r"at least one field, not \(3,\)"),
+        (np.zeros((2, 0), np.int8), r"at least one field, not \(2, 0\)"),
+        (np.array([[-1]], np.int8), "must not be negative"),
+    ],
+)
+def test_levels_that_are_none_are_refused(levels, says):
+    with pytest.raises(UsageError, match=says):
         patterns_of(levels)
 
 
@@ -106,5 +113,8 @@ def test_points_of_a_pair_are_the_sum_of_its_fields():
 def test_points_that_make_no_sense_are_refused(options, says):
     with pytest.raises(UsageError, match=says):
         deduct(**options)
-    with pytest.raises(UsageError):
+
+
+def test_levels_without_points_are_refused():
+    with pytest.raises(UsageError, match=r"field 0 has levels 0 \(missing\) to 2, not 3"):
         deduct((2, 2)).score(np.array([[3, 1]], np.int8))

@@ -135,7 +135,7 @@ def test_the_cut_for_a_precision():
     assert found.cut_for(0).cut == scores.min()
     bogus = validate(scores, np.abs(np.random.default_rng(1).uniform(0, 90, 100_000)), random, matching=5)
     assert bogus.cut_for(0.9) is None
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=r"precision must be between 0 and 1, not 1\.5"):
         found.cut_for(1.5)
 
 

@@ -340,7 +340,7 @@ def test_rare_values_weigh_more_than_common_ones():
     assert adjust_by_frequency(levels, frequencies, 0.01).tolist() == pytest.approx([0, -2, 2, 0, 0, 0, 8])
     assert adjust_by_frequency(levels, frequencies, 0.01, 0.5, 2.5).tolist() == pytest.approx([0, -1, 1, 0, 0, 0, 2.5])
     assert adjust_by_frequency(levels, frequencies, 0.01, 0).tolist() == [0] * 7
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="equal must be above 0"):
         adjust_by_frequency(levels, frequencies, 0)
 
 

@@ -24,7 +24,13 @@ from lookalike.report.linkage.facts import (
     PairField,
 )
 from lookalike.report.linkage.page import links_page
-from lookalike.report.linkage.summary import estimate_precision, list_warnings, sum_up, tiles_of
+from lookalike.report.linkage.summary import (
+    describe_doubt,
+    describe_measured_doubt,
+    estimate_precision,
+    sum_up,
+    tiles_of,
+)
 from made_up_links import NAMES, make_report
 
 VOID = {"meta", "input", "col"}
@@ -430,9 +436,6 @@ def test_the_summary_of_a_run_without_estimates_claims_nothing() -> None:
 
 def test_a_wide_interval_and_labels_are_shown_at_the_top() -> None:
     doubtful = replace(FULL, source_of_precision=MODEL_ALONE, precision=(0.75, 0.5, 0.9))
-    assert [one[:40] for one in list_warnings(doubtful)] == [
-        "The tables alone do not show how many li", "The precision is the model's own estimat",
-    ]  # fmt: skip
     assert sum_up(doubtful).endswith("their precision is probably 50% to 90%.")
     assert ("50% to 90%", TOLD_BY_MODEL) in tiles_of(doubtful)
     assert ("75%", TOLD_BY_MODEL) in tiles_of(replace(doubtful, precision=(0.75, 0.7, 0.8)))
@@ -440,13 +443,7 @@ def test_a_wide_interval_and_labels_are_shown_at_the_top() -> None:
         doubtful, precision=(0.75, 0.7, 0.8), labels="Measured on 9 labelled pairs: F1 80.0%.",
         source_of_precision=CALIBRATED,
     )  # fmt: skip
-    assert list_warnings(labelled) == []
     assert ("75%", "precision, calibrated on labels") in tiles_of(labelled)
-    # What was measured on labels counts, and nobody is told to begin with labels.
-    [warning] = list_warnings(replace(labelled, precision=(0.95, 0.5, 0.99), measured=(0.9, 0.4, 0.98)))
-    assert warning.startswith("The labels do not show how many links are correct: probably 40% to 98%.")
-    [warning] = list_warnings(replace(labelled, precision=(0.95, 0.9, 0.99), measured=(0.3, 0.2, 0.4)))
-    assert warning.startswith("Most links are probably wrong (about 70%)")
     said = summary(labelled)
     assert said["Labels"] == "Measured on 9 labelled pairs: F1 80.0%."
     assert "labelled pairs" in said["Evidence"]
@@ -477,11 +474,23 @@ def test_the_sentence_names_files_without_their_folders() -> None:
     assert "in/a.csv (3 records) and a.csv" in sum_up(LinkReport("x", [("in/a.csv", 3), ("a.csv", 2)]))
 
 
-def test_many_wrong_links_are_a_warning() -> None:
-    said = list_warnings(replace(FULL, precision=(0.6, None, None)))
-    assert "Many links are probably wrong (about 40%): add fields, or set --precision." in said
-    assert any(one.startswith("Most links") for one in list_warnings(replace(FULL, precision=(0.4, None, None))))
-    assert not any("wrong" in one for one in list_warnings(replace(FULL, precision=(0.8, None, None))))
+def test_many_wrong_links_and_wide_intervals_are_doubts() -> None:
+    assert (
+        describe_doubt(0.6, None, None) == "many links are probably wrong (about 40%): add fields, or set --precision"
+    )
+    assert describe_doubt(0.4, None, None).startswith("most links are probably wrong (about 60%)")
+    assert describe_doubt(0.8, None, None) == describe_doubt(0.75, 0.7, 0.8) == ""
+    assert describe_doubt(0.75, 0.5, 0.9).startswith("the tables alone do not show how many links are correct")
+    # nobody who has labels is told to begin with labels
+    unknown = describe_measured_doubt(0.9, 0.4, 0.98)
+    assert unknown.startswith("the labels do not show how many links are correct: probably 40% to 98%.")
+    assert describe_measured_doubt(0.3, 0.2, 0.4).startswith("most links are probably wrong (about 70%)")
+
+
+def test_alarms_come_first() -> None:
+    assert 'id="warnings"' not in links_page(FULL)
+    alarmed = read(replace(FULL, alarms=[{"kind": "doubtful_links", "text": "many links are probably wrong"}]))
+    assert [one.text for one in alarmed.by_id("warnings").all("li")] == ["Many links are probably wrong."]
 
 
 def test_precision_of_the_run_goes_before_that_of_the_bins() -> None:
@@ -527,8 +536,17 @@ def test_any_numbers_give_a_page_without_broken_places(
             chosen=[PairExample(1, 2, score, 0.5, fields, weights[0])],
         )
     )
-    for element in root.all("rect") + root.all("line") + root.all("circle"):
-        for name in ("x", "width", "x1", "x2", "cx"):
-            if name in element.attributes and "%" in (element.attributes[name] or ""):
-                assert 0 <= element.share(name) <= 100
-        assert float((element.attributes.get("height") or "0").rstrip("%")) >= 0
+    tallest = max(float(svg.attributes["height"] or 0) for svg in root.all("svg") if "height" in svg.attributes)
+    drawn = root.all("rect") + root.all("line") + root.all("circle")
+    assert len(drawn) > 2 * len(weights)
+    for element in drawn:
+        places = {name: element.attributes[name] or "" for name in PLACES if name in element.attributes}
+        numbers = {name: float(value.rstrip("%")) for name, value in places.items()}
+        most = {name: 100 if value.endswith("%") else tallest for name, value in places.items()}
+        assert all(0 <= number <= most[name] for name, number in numbers.items()), places
+        for start, size in (("x", "width"), ("y", "height")):
+            if start in places and most[start] == most[size]:
+                assert numbers[start] + numbers[size] <= most[start] + 0.01, places
+
+
+PLACES = ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height")

@@ -120,6 +120,20 @@ def digest_rows(codes: Int32) -> UInt64:
     """A digest of each row of int32[records, fields]."""
     digests = np.zeros(len(codes), np.uint64)
     for field in codes.T:
-        digests = (digests ^ (field.astype(np.int64).view(np.uint64) + np.uint64(1))) * _MULTIPLIER
-        digests ^= digests >> np.uint64(29)
+        add_to_digests(digests, field.astype(np.int64).view(np.uint64) + np.uint64(1))
     return digests
+
+
+def add_to_digests(digests: UInt64, values: UInt64) -> None:
+    """Make each digest depend on another value, in place.
+
+    Examples
+    --------
+    >>> digests = np.zeros(3, np.uint64)
+    >>> add_to_digests(digests, np.array([1, 1, 2], np.uint64))
+    >>> len(set(digests.tolist()))
+    2
+    """
+    digests ^= values
+    digests *= _MULTIPLIER
+    digests ^= digests >> np.uint64(29)

@@ -33,7 +33,7 @@ ALL: Bool = np.empty(0, np.bool_)
 """Selects every record."""
 CHUNK, SKETCHED = 1 << 16, 1 << 11
 """Records that a thread sketches at a time, and those whose signatures fit its cache."""
-TEXTS = ("person", "text", "email", "address")
+TEXTS = ("person", "place", "text", "email", "address")
 """Kinds of fields that are shingled."""
 BEGINNING, CELL = 5, 0.1
 """Characters in the start of a text; width of a cell of numbers, as a difference of natural logarithms."""

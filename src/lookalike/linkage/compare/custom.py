@@ -17,7 +17,7 @@ from lookalike.types import compute as pc
 
 CHUNK = 1 << 17
 """Pairs of values that a function is given at a time."""
-TEXTS = ("text", "person", "address")
+TEXTS = ("text", "person", "place", "address")
 
 
 class CustomComparer:

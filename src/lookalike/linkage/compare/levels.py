@@ -59,6 +59,7 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "number": ("equal", "within 1%", "within 5%", "within 20%", "different"),
 }
 """For each kind, the names of its levels from level 1 (equal) down to different. Level 0: a value is missing."""
+LEVELS["place"] = LEVELS["person"]
 NICKNAMES = "equal by nickname"
 """The level after equal, if nicknames are used."""
 
@@ -76,7 +77,7 @@ def _of_strings(kernel: Callable[..., None]) -> Prepare:
     return prepare
 
 
-def _person(values: Values) -> Fill:
+def _name(values: Values) -> Fill:
     names, words = values.names, values.words
     return lambda *pairs: kernels.person_levels(*pairs, names.chars, names.offsets, *words, *_scratch(names))
 
@@ -110,7 +111,8 @@ def _number(values: Values) -> Fill:
 
 
 _PREPARE: dict[str, Prepare] = {
-    "person": _person,
+    "person": _name,
+    "place": _name,
     "text": partial(_of_texts, by_numbers=False),
     "address": partial(_of_texts, by_numbers=True),
     "code": _of_strings(kernels.code_levels),

@@ -15,11 +15,9 @@ import numpy as np
 from lookalike.kernels.names import EXCHANGED, mark_exchanged
 from lookalike.linkage.compare.levels import CHUNK, spans_of
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.fields.spec import NAMED
 from lookalike.types import Int8, Mapper, Span, UInt64, to_numpy
 from lookalike.types import compute as pc
-
-NAMES = "person"
-"""The kind of fields whose values may be swapped."""
 
 
 def insert_exchanged(
@@ -98,9 +96,10 @@ def name_exchanged(columns: Sequence[Column], swapped: Sequence[tuple[int, int]]
 
 
 def _possible(columns: Sequence[Column]) -> list[tuple[int, int]]:
-    """Every two fields of names, the one with more values first."""
-    names = [place for place, column in enumerate(columns) if column.kind == NAMES]
-    ordered = [sorted(both, key=lambda at: (-len(columns[at].values), at)) for both in combinations(names, 2)]
+    """Every two fields of names of one kind, the one with more values first."""
+    names = [place for place, column in enumerate(columns) if column.kind in NAMED]
+    both = [(one, other) for one, other in combinations(names, 2) if columns[one].kind == columns[other].kind]
+    ordered = [sorted(ends, key=lambda at: (-len(columns[at].values), at)) for ends in both]
     return [(one, other) for one, other in ordered]
 
 

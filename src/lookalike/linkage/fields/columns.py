@@ -25,7 +25,7 @@ class Column:
 
     name: str
     kind: str
-    """person, text, code, phone, email, date, number or address."""
+    """person, place, text, code, phone, email, date, number or address."""
     codes: Int32
     """int32[records]."""
     values: pa.Array

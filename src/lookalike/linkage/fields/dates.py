@@ -44,8 +44,10 @@ WRITTEN = "|".join(
 )
 """What all dates look like, in lower case. One search for it excludes most texts in a fraction of the time."""
 _ISO = r"^(?P<y>\d{4})(?:-(?P<m>\d\d))?(?:-(?P<d>\d\d))?$"
-REAL = r"^(?:1[5-9]|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$"
-"""A plausible ISO date: a year from 1500 to 2099, and a month and a day that exist."""
+DATE = r"^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$"
+"""An ISO date with a month and a day that exist."""
+REAL = DATE.replace(r"\d{4}", r"(?:1[5-9]|20)\d\d", 1)
+"""The same with a plausible year, from 1500 to 2099. Only such years make dates of numbers without separators."""
 
 
 def _text(value: str) -> pa.Scalar:
@@ -77,8 +79,8 @@ def _extract(values: pa.Array, pattern: str) -> pa.Array:
     return _join(_year(pc.struct_field(groups, "y")), _two(month), _two(pc.struct_field(groups, "d")))
 
 
-def _count_real(dates: pa.Array) -> int:
-    return int(pc.sum(pc.match_substring_regex(dates, REAL)).as_py() or 0)
+def _count(dates: pa.Array, pattern: str) -> int:
+    return int(pc.sum(pc.match_substring_regex(dates, pattern)).as_py() or 0)
 
 
 def find_order(values: pa.Array) -> str:
@@ -97,7 +99,7 @@ def find_order(values: pa.Array) -> str:
     ''
     """
     counts = {
-        order: _count_real(pc.coalesce(_extract(values, _PLAIN[order]), _extract(values, _COMPACT[order])))
+        order: _count(_extract(values, _PLAIN[order]), DATE) + _count(_extract(values, _COMPACT[order]), REAL)
         for order in ORDERS
     }
     best = max(counts.values())

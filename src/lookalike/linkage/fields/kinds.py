@@ -11,15 +11,16 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.linkage.fields.dates import ORDERS, REAL, WRITTEN, find_order, iso_dates
+from lookalike.kernels.sets import hash_strings
+from lookalike.linkage.fields.dates import DATE, ORDERS, REAL, WRITTEN, find_order, iso_dates
 from lookalike.linkage.fields.letters import UNSPACED, pattern_for, space_characters
 from lookalike.linkage.fields.normalise import STREET_WORDS, can_be_numbered, strip_texts, write_strings
 from lookalike.linkage.fields.numbers import are_ranges, find_units
-from lookalike.types import Int32, to_arrow
+from lookalike.types import Int32, text_arrays, to_arrow
 from lookalike.types import compute as pc
 
 SAMPLE = 20_000
-"""Distinct values examined, evenly spread over the column."""
+"""Distinct values examined."""
 MOST = 0.8
 """The share of values that must fit a pattern; the others are treated as typing errors."""
 
@@ -34,10 +35,14 @@ HINTS = {
     "balance score percent",
     "address": "address addr street strasse addresse adresse",
     "code": "id code zip zipcode postcode plz postal number no nr num ssn isbn key sku ref",
+    "place": "city town village suburb locality municipality district neighborhood neighbourhood borough county state "
+    "province region country place birthplace ort stadt",
     "date": "date dob born birth birthday birthdate year day created",
     "text": "title description product item article book paper song album film movie tracks authors venue",
 }
 """Words in column names that suggest a kind."""
+NO_PHONES = frozenset(HINTS["code"].split()) - {"number", "no", "nr", "num"}
+"""Words in column names that phone numbers do not have."""
 LABELS = frozenset(
     word
     for listed in (*(HINTS[kind].split() for kind in ("phone", "address", "code")), *STREET_WORDS.items())
@@ -135,10 +140,21 @@ def _percent(share: float) -> str:
     return f"{share:.0%} of the values"
 
 
-def _hints(name: str) -> set[str]:
-    """The kinds that a column's name suggests."""
-    words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
-    return {kind for kind, listed in HINTS.items() if words & set(listed.split())}
+def _words_of(name: str) -> set[str]:
+    """The words of a column's name.
+
+    Examples
+    --------
+    >>> sorted(_words_of("homeTown_2"))
+    ['home', 'town']
+    """
+    return set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+
+
+def _hints(words: set[str]) -> set[str]:
+    """The kinds that the words of a column's name suggest; `no phone` if they speak against one."""
+    found = {kind for kind, listed in HINTS.items() if words & set(listed.split())}
+    return found | {"no phone"} if words & NO_PHONES and "phone" not in found else found
 
 
 class ValueSample(NamedTuple):
@@ -157,7 +173,7 @@ class ValueSample(NamedTuple):
 
 
 def take_sample(texts: pa.Array, rows: int, distinct: bool = False, *, most: int = SAMPLE) -> ValueSample:
-    """At most `most` distinct values of a column, evenly spread over it.
+    """At most `most` distinct values of a column, drawn by their contents: the order of the rows does not matter.
 
     Parameters
     ----------
@@ -179,9 +195,15 @@ def take_sample(texts: pa.Array, rows: int, distinct: bool = False, *, most: int
         known = pc.drop_null(stripped)
     else:
         known = pc.unique(pc.drop_null(stripped))
-    step = -(-len(known) // most) or 1
-    spread = pc.take(known, to_arrow(np.arange(0, len(known), step)))
-    return ValueSample(spread, rows, len(known))
+    return ValueSample(_draw(known, most), rows, len(known))
+
+
+def _draw(values: pa.Array, most: int) -> pa.Array:
+    """The values with the smallest hashes, at most `most` of them."""
+    if len(values) <= most:
+        return values
+    drawn = np.argpartition(hash_strings(*text_arrays(values)), most)[:most]
+    return pc.take(values, to_arrow(np.sort(drawn)))
 
 
 def _as_dates(values: pa.Array, hints: set[str]) -> str:
@@ -190,10 +212,15 @@ def _as_dates(values: pa.Array, hints: set[str]) -> str:
     if _share(lower, WRITTEN) < MOST:
         return ""
     order = find_order(lower)
-    share = _share(pc.fill_null(iso_dates(lower, order or "dmy"), ""), REAL)
+    known = f"in the order {ORDERS[order]}" if order else "(unclear whether day or month comes first)"
+    iso = pc.fill_null(iso_dates(lower, order or "dmy"), "")
+    share = _share(iso, REAL)
     if share >= MOST:
-        known = f"in the order {ORDERS[order]}" if order else "(unclear whether day or month comes first)"
         return f"{_percent(share)} are dates {known}"
+    # Years that have lost their century, such as 0056: with separators, these are still no phone numbers.
+    odd = _share(pc.if_else(pc.match_substring_regex(lower, r"^\d+$"), "", iso), DATE)
+    if odd >= MOST:
+        return f"{_percent(odd)} are dates {known}, only {share:.0%} of them in the years 1500 to 2099"
     years = _share(values, r"^(?:18[5-9]\d|19\d\d|20\d\d)$")
     if years >= 0.98 and ("date" in hints or "code" not in hints):
         return f"{_percent(years)} are years"
@@ -207,7 +234,7 @@ def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
     if share >= MOST and not decimal:
         digits = _share(pc.replace_substring_regex(values, r"\D", ""), r"^\d{7,15}$")
         marked = _share(values, _PHONE_MARKS) >= 0.5 and not are_ranges(values, MOST)
-        if digits >= MOST and ("phone" in hints or marked):
+        if digits >= MOST and ("phone" in hints or (marked and "no phone" not in hints)):
             return "phone", f"{_percent(digits)} are 7 to 15 digits" + ", as the column's name suggests" * (
                 "phone" in hints
             )
@@ -251,14 +278,17 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
     if codes >= MOST and "address" not in hints:
         return "code", f"{_percent(codes)} are single words with digits"
     mixed = _share(values, _NUMBER_AND_WORDS)
-    if "address" in hints and _share(values, r"[\pL]{2}") >= 0.5:
-        return "address", f"the column's name suggests it, and {_percent(mixed)} are words with numbers"
+    worded = _share(values, r"[\pL]{2}")
+    if "address" in hints and worded >= 0.5:
+        return "address", f"{_percent(worded)} have words, {mixed:.0%} also numbers, as the column's name suggests"
     if mixed >= MOST and "text" not in hints and _looks_like_addresses(values):
         return "address", f"{_percent(mixed)} are words with a house number"
     names = _share(values, _WORDS) - _share(values, _LONG_RUN)
     if names >= MOST and "text" not in hints and _share(values, r"^.{1,40}$") >= 0.95:
-        alike = "like names of people, places or companies"
-        return "person", f"{_percent(names)} are one to four words of letters, {alike}"
+        letters = f"{_percent(names)} are one to four words of letters"
+        if "place" in hints:
+            return "place", f"{letters}, as the column's name suggests"
+        return "person", f"{letters}, like names of people, places or companies"
     counts = pc.count_substring_regex(space_characters(values), pattern_for(values, r"[\pL\d]+"))
     words = float(pc.mean(counts).as_py())
     return "text", f"its values fit no other kind; they have {words:.1f} words on average"
@@ -319,7 +349,7 @@ def recognise_sample(name: str, sample: ValueSample) -> tuple[str, str]:
     >>> recognise_sample("contact", take_sample(pa.array(["ann@a.com"], pa.large_string()), 1))[0]
     'email'
     """
-    values, hints = sample.values, _hints(name)
+    values, hints = sample.values, _hints(_words_of(name))
     if not len(values):
         return "text", "it has no values"
     mails = _share(values, _EMAIL)

@@ -23,7 +23,7 @@ COMMON = 0.2
 """The share of the words (or values) of the smaller column that two columns must have in common."""
 CHARACTER = re.compile("[\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 """A character that is a word of its own, as in `fields.letters`."""
-WORDY = ("text", "person", "address")
+WORDY = ("text", "person", "place", "address")
 """Kinds that are compared by words; the others by whole values."""
 
 

@@ -283,7 +283,7 @@ def normalise(kind: str, values: pa.Array, convention: str = "") -> pa.Array:
     ['12 n main st']
     """
     values = strip_texts(values)
-    if kind in ("person", "text"):
+    if kind in ("person", "place", "text"):
         normal = fold_texts(decode_entities(values))
         normal = space_characters(normal) if kind == "text" else normal
     elif kind == "address":

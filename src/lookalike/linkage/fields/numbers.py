@@ -170,7 +170,8 @@ def find_units(values: pa.Array, most: float, labels: Collection[str], named: bo
     placed = [one for one in map(_Placed.find, values.to_pylist()) if one is not None]
     counts = Counter((one.before, one.after) for one in placed if _is_unit(one, labels, named))
     allowed = MOST_UNITS if named else min(MOST_UNITS, len(values) // LEAST_VALUES)
-    kept = dict(counts.most_common(allowed + 1 if ("", "") in counts else allowed))
+    ranked = sorted(counts.items(), key=lambda unit: (-unit[1], unit[0]))  # the order of the values does not matter
+    kept = dict(ranked[: allowed + 1 if ("", "") in counts else allowed])
     units = [" ".join(filter(None, unit)) for unit in kept if any(unit)]
     with_unit = sum(count for unit, count in kept.items() if any(unit))
     share = sum(kept.values()) / len(values)

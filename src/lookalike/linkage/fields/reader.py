@@ -34,7 +34,7 @@ from lookalike.linkage.fields.normalise import (
     write_strings,
 )
 from lookalike.linkage.fields.numbers import CANONICAL
-from lookalike.linkage.fields.spec import Field
+from lookalike.linkage.fields.spec import NAMED, Field
 from lookalike.types import Int32, Mapper, text_scalar, to_arrow, to_numpy
 from lookalike.types import compute as pc
 
@@ -220,7 +220,8 @@ class FieldReader:
         if field.kind:
             return field
         samples = [take_sample(side.texts, side.rows, side.distinct, most=self._sample) for side in sides]
-        kind, why = recognise_sample(field.name, ValueSample.joined(samples, most=self._sample))
+        name = " ".join(dict.fromkeys((field.left, field.right)))  # hints, whichever table comes first
+        kind, why = recognise_sample(name, ValueSample.joined(samples, most=self._sample))
         return replace(field, kind=kind, why=why)
 
     def take_alone_as_text(self) -> None:
@@ -238,7 +239,7 @@ class FieldReader:
         if len(telling) != 1:
             return
         field, sides = self.fields[telling[0]], self._encoded[telling[0]]
-        if field.kind == "person" and field.why != "as specified" and self._is_wordy(sides):
+        if field.kind in NAMED and field.why != "as specified" and self._is_wordy(sides):
             why = f"{field.why}, but no other field tells records apart, so they are compared by their words"
             self.fields[telling[0]] = replace(field, kind="text", why=why)
 

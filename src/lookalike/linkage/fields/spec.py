@@ -16,7 +16,9 @@ ALL = "all"
 RECORD = "record"
 """Stands for all values of a record as one text, if no column has this name."""
 MOST_LEVELS = 12
-KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
+NAMED = ("person", "place")
+"""Kinds of names. Places have no nicknames, and are not exchanged with people."""
+KINDS = (*NAMED, "text", "code", "phone", "email", "date", "number", "address")
 
 
 class ColumnNames(NamedTuple):
@@ -53,7 +55,7 @@ class Field:
     right : str, optional
         The column of the right table, if it has another name.
     kind : str, optional
-        person, text, address, code, phone, email, date or number; recognised from the values if omitted.
+        person, place, text, address, code, phone, email, date or number; recognised from the values if omitted.
     levels : dict or sequence, optional
         Levels of agreement instead of those of the kind. Names with the smallest similarity of each, as in
         {"very similar": 0.9, "similar": 0.6}; before them comes "equal", after them "different". With a `compare` that
@@ -61,7 +63,8 @@ class Field:
     compare : callable, optional
         A function of two Arrow arrays of strings (values in normal form, neither is null) that returns their
         similarity, from 0 to 1 (null or NaN for no evidence), or the number of a level (1 is the best, 0 is no
-        evidence). Without it, texts are compared by their trigrams, and numbers by their relative difference.
+        evidence). Of two tables, the first array has values of the left one. Without a function, texts are compared by
+        their trigrams, and numbers by their relative difference.
 
     Examples
     --------

@@ -23,7 +23,7 @@ NUMBERS = ("code", "phone")
 """Those of them whose values may just as well be counts or numbers of rows."""
 MOST = 0.5
 """A field that identifies records must be known in both records of this share of all pairs, to be enough by itself."""
-NAMES = ("person", "address")
+NAMES = ("person", "place", "address")
 """Kinds that can also be compared as texts."""
 SHOWN = 4
 """Fields that a reason names."""
@@ -111,7 +111,7 @@ def identifying(columns: Sequence[Column]) -> list[str]:
 
     Records with an equal code or number must be alike in other fields, too: equal counts mean nothing.
     """
-    telling = [column for column in columns if column.kind in (*IDENTIFYING, "person") and is_distinct(column)]
+    telling = [column for column in columns if column.kind in (*IDENTIFYING, "person", "place") and is_distinct(column)]
     others = [column for column in columns if column.kind not in NUMBERS]
     telling = [column for column in telling if column.kind not in NUMBERS or is_shared(column, others)]
     found = [column for column in telling if column.kind in IDENTIFYING]

@@ -43,6 +43,21 @@ class Labels:
         """Some of the labels."""
         return Labels(self.left[chosen], self.right[chosen], self.match[chosen], self.weight[chosen])
 
+    def renumber(self, numbers: Int32) -> Labels:
+        """The labels, in order, if these are the new numbers of all records.
+
+        Examples
+        --------
+        >>> labels = Labels(np.array([0, 1]), np.array([1, 2]), np.array([True, False]), np.ones(2))
+        >>> new = labels.renumber(np.array([2, 1, 0], np.int32))
+        >>> new.left.tolist(), new.right.tolist(), new.match.tolist()
+        ([0, 1], [1, 2], [False, True])
+        """
+        ends = numbers[self.left].astype(np.int64), numbers[self.right].astype(np.int64)
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        order = np.lexsort((high, low))
+        return Labels(low[order], high[order], self.match[order], self.weight[order])
+
     def places(self, left: Int32, right: Int32) -> Int64:
         """The position of each labelled pair among candidate pairs (sorted by left, then right), or -1.
 

@@ -6,7 +6,8 @@ A later run scores its pairs with it, so that the same agreement always has the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +77,13 @@ class Model:
             raise BadDataError(
                 "the finished run compared its fields in another way than this version does; link all records again"
             )
+
+    def rename_sides(self, side: Callable[[str], str]) -> Model:
+        """The same model if the tables have other names: `side` turns `left` into `right` and vice versa."""
+        scoring = self.scoring
+        if isinstance(scoring, KnownWords):
+            scoring = scoring._replace(single=side(scoring.single))
+        return replace(self, scoring=scoring, assignment=side(self.assignment))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON; numbers are exact."""

@@ -15,7 +15,7 @@ from lookalike.linkage.fields.spec import Field, parse_names
 from lookalike.linkage.scoring.score import Pairs, Scores
 from lookalike.linkage.scoring.validation import Validation, validate
 from lookalike.linkage.settings import LinkSettings
-from lookalike.types import Float64
+from lookalike.types import Float64, Int32
 from lookalike.types.frozen import frozen
 
 LARGEST_VALUE = 1e100
@@ -53,6 +53,10 @@ class ValidatingField:
                 "numbers; name a column of dates or numbers"
             )
         return cls(values, settings)
+
+    def take(self, records: Int32) -> ValidatingField:
+        """The values of some records."""
+        return replace(self, values=self.values[records])
 
     def differences(self, pairs: Pairs) -> Float64:
         """The difference of the two records of each pair."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lookalike.engine.alarms import Alarm
 from lookalike.types.frozen import frozen
 
 MODEL_ALONE = "the model's own probability"
@@ -223,6 +224,8 @@ class LinkReport:
         Pairs with scores around the cut.
     notes : sequence of str
         Other things the user should know.
+    alarms
+        As in run.json.
     precision : (float, float | None, float | None), optional
         Estimated precision of all pairs at or above the cut, with its interval. By default, the mean over the bins.
     points : bool
@@ -264,6 +267,7 @@ class LinkReport:
     model_reason: str = ""
     labels: str = ""
     measured: tuple[float, float, float] | None = None
+    alarms: Sequence[Alarm] = ()
 
 
 def short_names(names: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lookalike.report.frame import Section, figure, frame
+from lookalike.report.frame import Section, figure, frame, list_alarms
 from lookalike.report.html import (
     Markup,
     code_options,
@@ -21,7 +21,7 @@ from lookalike.report.html import (
 )
 from lookalike.report.linkage.examples import list_around, list_chosen
 from lookalike.report.linkage.facts import Bin, LinkReport
-from lookalike.report.linkage.summary import estimate_precision, list_warnings, sum_up, summarize, tiles_of
+from lookalike.report.linkage.summary import estimate_precision, sum_up, summarize, tiles_of
 from lookalike.report.linkage.weights import show_weights
 from lookalike.report.svg import Column, Line, Marker, Point, histogram, legend
 from lookalike.types.wording import count
@@ -61,7 +61,7 @@ def links_page(report: LinkReport) -> str:
         [Section(name, _SECTIONS[name], content) for name, content in contents.items()],
         kind="Linkage report",
         tiles=tiles_of(report),
-        warnings=list_warnings(report),
+        warnings=list_alarms(report.alarms),
         lead=summarize(report),
     )
 

@@ -22,7 +22,8 @@ ENOUGH_LABELS = 60
 LABEL_PAIRS = f"label {ENOUGH_LABELS} pairs (--review {ENOUGH_LABELS}, then --labels)"
 """What to do if the tables do not show which pairs are matches. With as many labels, the precision was measured within
 0.1 in nine of ten runs with few matches (docs/link-quality.md)."""
-_GOOD_RECALL = 0.95  # below this, the next steps say how to improve it
+GOOD_RECALL = 0.95
+"""Below this, an alarm is raised, and the next steps say how to improve it."""
 
 
 def summarize(report: LinkReport) -> Markup:
@@ -59,28 +60,6 @@ def sum_up(report: LinkReport) -> str:
         wide = _wide_interval(*precision[1:3])
         known = f"probably {wide}" if wide else show_about(precision[0])
     return f"{count(report.links, 'link')} {was} found {among}; {its} precision is {known}."
-
-
-def list_warnings(report: LinkReport) -> list[str]:
-    """What makes the result doubtful, in plain words."""
-    found = []
-    if report.converged is False:
-        found.append("The weights did not converge: use more or better fields before relying on any number here.")
-    if report.links == 0:
-        found.append("Nothing was linked. Check the scores and fields below: is the cut too high, or a field empty?")
-    precision = report.precision if report.links else None
-    doubt = "" if precision is None else describe_doubt(*precision)
-    if report.links and report.measured is not None:
-        doubt = describe_measured_doubt(*report.measured)
-    if doubt:
-        found.append(f"{doubt[0].upper()}{doubt[1:]}.")
-    if precision is not None and report.source_of_precision == MODEL_ALONE:
-        found.append("The precision is the model's own estimate: nothing outside the model confirms it (see Evidence).")
-    if report.recall is not None and report.recall[1] < _GOOD_RECALL:
-        found.append(
-            f"Only about {show_share(report.recall[0])} of the matches were compared; the others cannot be linked."
-        )
-    return found
 
 
 def describe_doubt(share: float, low: float | None, high: float | None) -> str:
@@ -237,7 +216,7 @@ def _next_steps(report: LinkReport) -> list[str]:
         steps.append(
             "Verify the precision with a field that is not part of the score, such as a date: --validate FIELD."
         )
-    if report.recall is not None and report.recall[1] < _GOOD_RECALL:
+    if report.recall is not None and report.recall[1] < GOOD_RECALL:
         steps.append("Many matches may never have been compared: add fields, which add hash functions to find them.")
     if report.around:
         steps.append("Inspect the pairs around the cut: those above should be the same entity, those below should not.")

@@ -295,10 +295,7 @@ def _notes(expected: float, learned: bool, single: str, settings: LinkSettings) 
     if expected < DOUBTFUL:
         return [f"no pair stands out from what different records have in common: there seem to be no matches{instead}"]
     if single in ("left", "right") and settings.one_to_one == "auto":
-        return [
-            f"the {single} table seems to have several records of an entity: each of its records is linked with its "
-            "best partner, which may have others (--one-to-one optimal links each record once)"
-        ]
+        return []  # a note names the table, once it is known which one the user calls left
     if single == "groups":
         return ["many entities seem to have more than two records: groups of up to ten similar records are linked"]
     if not learned:
