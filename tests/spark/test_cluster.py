@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import foreign_jobs
 from engines import files_in, make_texts, write_lines
 from standalone import SPARK_CLASS, standalone, start, wait_for
 
@@ -130,6 +131,9 @@ def test_spark_connect(tmp_path):
         bad = path.with_name("bad.jsonl")
         bad.write_text(path.read_text() + "{broken")
         refused = dedup(tmp_path / "refused", bad, *asked)
+        (tmp_path / "foreign").mkdir()
+        command = [sys.executable, foreign_jobs.__file__, f"sc://127.0.0.1:{port}", tmp_path / "foreign"]
+        foreign = subprocess.run(command, capture_output=True, text=True, timeout=300)
     finally:
         server.terminate()
         server.wait()
@@ -137,3 +141,5 @@ def test_spark_connect(tmp_path):
     assert files_in(tmp_path / "local") == files_in(tmp_path / "spark")
     assert refused.returncode == 3
     assert "bad.jsonl:20001: " in refused.stderr.splitlines()[-1]
+    assert foreign.returncode == 0, foreign.stderr[-2000:]
+    assert foreign.stdout.strip() == "[[True]] 60"  # the other job's answer, and all progress

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import re
 import warnings
@@ -16,6 +15,7 @@ import pyarrow as pa
 from lookalike import errors
 from lookalike.engine.progress import Progress
 from lookalike.errors import LookalikeError, ResourceError, UsageError
+from lookalike.spark.jobs import Job, context_of, interrupts_end_only_this, new_job
 from lookalike.spark.pieces import SCHEMA, Written, raise_failure
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-POLL_SECONDS = 0.1
-"""How often progress is reported."""
+REPORT_SECONDS = 0.2
+"""How often Spark is asked for progress, and a job that was cancelled whether it has ended."""
 _NO_PYTHON = re.compile(r'Cannot run program ("[^"]+")')
 _MISSING = re.compile(r"\bModuleNotFoundError: No module named ('[\w.]+')")
 _OURS = re.compile(r"\blookalike\.errors\.(BadDataError|ResourceError|UsageError): (.+)")
@@ -33,8 +33,10 @@ _OURS = re.compile(r"\blookalike\.errors\.(BadDataError|ResourceError|UsageError
 class Cluster:
     """A session, the work folder that all machines share, and what the tasks have used."""
 
-    def __init__(self, session: SparkSession, folder: Path, progress: Progress) -> None:
+    def __init__(self, session: SparkSession, folder: Path, progress: Progress, tags: list[str] | None = None) -> None:
         self.session, self.folder, self._progress = session, folder, progress
+        self._tags = [] if tags is None else tags
+        """Of all jobs, for `lookalike.spark.metrics`."""
 
     def tasks(self, given: list[Any]) -> DataFrame:
         """One task per object; a task receives its object pickled, in the column `given`."""
@@ -57,21 +59,23 @@ class Cluster:
             warnings.simplefilter("ignore")  # a warning about the version of pandas, which is not used
             return rows.mapInArrow(step, schema)
 
-    def run(self, rows: DataFrame, step: Step, prefix: str, sizes: list[int]) -> list[Written]:
+    def run(self, rows: DataFrame, step: Step, sizes: list[int] | None = None, measured: int = 1) -> list[Written]:
         """Run the last step of a job, whose tasks write pieces, and return the pieces.
 
-        Progress is measured by the files in the work folder whose names start with `prefix`: each stands for one of
-        `sizes`.
+        Progress is measured by the finished tasks of one step: each stands for one of `sizes`.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        job = self.map(rows, step, SCHEMA)
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(_collect, job)
+        job, last = new_job(self.session, self._tags), self.map(rows, step, SCHEMA)
+        # The main thread only waits: an exception of a signal handler would leave an answer unread that Spark has sent.
+        with interrupts_end_only_this(), ThreadPoolExecutor(2) as pool:
+            future = pool.submit(job.collect, last)
             try:
-                self._follow(future, prefix, sizes)
+                if sizes:
+                    self._follow(pool, job, future, sizes, measured)
                 found = future.result()
             except KeyboardInterrupt:
-                self._cancel()
+                while not wait([future], REPORT_SECONDS).done:  # it may not have started when it is cancelled first
+                    pool.submit(job.cancel).result()
                 raise
             except LookalikeError:
                 raise
@@ -82,48 +86,25 @@ class Cluster:
         columns = [found.column(name).to_pylist() for name in ("name", "bytes", "crc32")]
         return [Written(*one) for one in zip(*columns)]
 
-    def _follow(self, future: Future[Any], prefix: str, sizes: list[int]) -> None:
+    def _follow(self, pool: ThreadPoolExecutor, job: Job, future: Future[Any], sizes: list[int], measured: int) -> None:
         """Report progress until the job is finished."""
         done = 0
-        while not future.done():
-            wait([future], POLL_SECONDS)
-            names = os.listdir(self.folder)  # noqa: PTH208
-            finished = sum(1 for name in names if name.startswith(prefix) and name.endswith(".arrow"))
+        while not wait([future], REPORT_SECONDS).done:
+            finished = pool.submit(job.tasks_done, measured).result()
             self._progress.advance(sum(sizes[done:finished]))
             done = max(done, finished)
         self._progress.advance(sum(sizes[done:]))
 
-    def _cancel(self) -> None:
-        context = _context(self.session)
-        if context is None:
-            self.session.interruptAll()
-        else:
-            context.cancelAllJobs()
-
-
-def _collect(job: DataFrame) -> pa.Table:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return job.toArrow()
-
 
 def count_slots(session: SparkSession) -> int:
     """The approximate number of tasks that run at the same time."""
-    context = _context(session)
+    context = context_of(session)
     if context is not None:
         return max(1, int(context.defaultParallelism))
     from pyspark.sql.functions import spark_partition_id
 
     found = session.range(1 << 16).select(spark_partition_id()).toArrow()  # this frame has one partition per slot
     return max(1, len(found.column(0).unique()))
-
-
-def _context(session: SparkSession) -> Any:
-    """The Spark context; None for Spark Connect, which has none."""
-    try:
-        return session.sparkContext
-    except Exception:
-        return None
 
 
 def describe_failure(told: str) -> LookalikeError:
@@ -158,4 +139,4 @@ def payloads(batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
     """The objects given to the tasks of a partition."""
     for batch in batches:
         for given in batch.column("given"):
-            yield pickle.loads(given.as_py())
+            yield pickle.loads(given.as_py())  # noqa: S301 (from the driver, as the code that runs here)

@@ -18,7 +18,7 @@ from lookalike.engine.settings import Settings
 from lookalike.matching.tasks import TaskSets, list_sets, solve_sets
 from lookalike.spark.cluster import payloads
 from lookalike.spark.pieces import noting_failure, to_batch, write_piece
-from lookalike.types import Int32, Int64, ItemMemory, Sets, Source, UInt8, Wanted, to_arrow, to_numpy
+from lookalike.types import Int32, Int64, ItemMemory, Sets, Source, UInt8, Wanted, to_arrow, to_numpy, words_in
 from lookalike.types import compute as pc
 
 COMPARED = "compared-{:06}.arrow"
@@ -144,7 +144,7 @@ def receive_sets(batches: Iterator[pa.RecordBatch]) -> tuple[int, TaskSets | Non
     for batch in batches:
         task = batch.column("task")[0].as_py()
         rows = zip(*(batch.column(k) for k in range(1, 5)))
-        sent += [tuple(np.frombuffer(one.as_buffer(), kind) for one, kind in zip(row, kinds)) for row in rows]
+        sent += [tuple(words_in(one.as_buffer(), kind) for one, kind in zip(row, kinds)) for row in rows]
     if not sent:
         return task, None
     sent.sort(key=lambda one: (int(one[0].min()), len(one[0])))

@@ -47,12 +47,12 @@ def connect_by_rare(
     """Two jobs: count the elements of a sample, then join all items by their rare elements."""
     counting = comparing._replace(tasks_of=[[(0, False)]])
     rows = cluster.map(cluster.tasks(sample_parts(parts)), partial(send_sets, comparing=counting), SETS)
-    cluster.run(cluster.send(rows, "task", 1), partial(count_sets, folder=comparing.folder), COUNTED, [])
+    cluster.run(cluster.send(rows, "task", 1), partial(count_sets, folder=comparing.folder))
     share = (0, 1) if floor is None else (floor.numerator, floor.denominator)
     rare = Rare(comparing, sending, share)
     rows = cluster.map(cluster.tasks(parts), partial(send_rare, rare=rare), KEYS)
     step = partial(join_keys, sending=sending, bands=1)
-    return cluster.run(cluster.send(rows, "partition", sending.partitions), step, sending.kind, [])
+    return cluster.run(cluster.send(rows, "partition", sending.partitions), step)
 
 
 def sample_parts(parts: list[FetchPart]) -> list[FetchPart]:

@@ -77,7 +77,7 @@ class IndexDigesting:
         memory = self._settings.execution.budget.item_memory(items.shingling.bag, items.characters)
         digesting = Digesting(str(self._cluster.folder), kind.digesting, memory, kind.store == "text")
         step = partial(write_keyed, digesting=digesting)
-        self._cluster.run(self._cluster.tasks(parts), step, "keyed-", [0] * len(parts))
+        self._cluster.run(self._cluster.tasks(parts), step)
         lines = dict.fromkeys(range(len(sources)), 0)
         for part in parts:
             with pa.memory_map(str(self._cluster.folder / KEYED.format(part.number))) as file:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from lookalike.candidates.buckets import group_keys, select
 from lookalike.candidates.prefix import OVERSIZE
 from lookalike.spark.pieces import Written, to_batch, write_piece
-from lookalike.types import Bool, Buckets, Int32, Int64, UInt64, to_arrow, to_numpy
+from lookalike.types import Bool, Buckets, Int32, Int64, UInt64, to_arrow, to_numpy, words_in
 
 KEYS = "partition int, part int, counts binary, keys binary, rows binary"
 LONG_RUN = OVERSIZE
@@ -124,7 +124,7 @@ def join_keys(batches: Iterator[pa.RecordBatch], *, sending: Sending, bands: int
             if part.as_py() == _ABOUT_PIECE:
                 written.append(Written(*json.loads(counts.to_pybytes())))
             else:
-                arrays = np.frombuffer(counts, np.int32), np.frombuffer(keys, np.uint64), np.frombuffer(rows, np.int32)
+                arrays = words_in(counts, np.int32), words_in(keys, np.uint64), words_in(rows, np.int32)
                 sent.append(_Sent(part.as_py(), *arrays))
     if sent:
         sent.sort(key=lambda one: one.part)

@@ -22,7 +22,8 @@ from lookalike.write import checksum, disk_errors
 
 SCHEMA = "name string, bytes long, crc32 long"
 """What a task returns about each piece that it has written."""
-_FAILED = "failed-"
+_FAILED = "failed"
+"""A folder for errors alone: every task lists it before it begins."""
 
 
 class Written(NamedTuple):
@@ -67,22 +68,28 @@ def noting_failure(folder: Path, number: int) -> Iterator[None]:
 
 
 def _note(folder: Path, number: int, kind: str, message: str) -> None:
-    partial = folder / f"{_FAILED}{number:09}.{uuid.uuid4().hex}.partial"
+    noted = folder / _FAILED
+    noted.mkdir(exist_ok=True)
+    partial = noted / f"{number:09}.{uuid.uuid4().hex}.partial"
     partial.write_text(json.dumps({"kind": kind, "message": message}), "utf-8")
-    partial.replace(folder / f"{_FAILED}{number:09}.json")
+    partial.replace(noted / f"{number:09}.json")
 
 
 def has_failed_before(folder: Path, number: int) -> bool:
     """Whether a task with a smaller number has failed: then this one is not needed."""
-    return any(name < f"{_FAILED}{number:09}" for name in _failures(folder))
+    return any(name < f"{number:09}" for name in _failures(folder))
 
 
 def raise_failure(folder: Path) -> None:
     """Raise the error of the first failed task, if any: the error that a run on one machine would raise."""
     for name in sorted(_failures(folder))[:1]:
-        found = json.loads((folder / name).read_text("utf-8"))
+        found = json.loads((folder / _FAILED / name).read_text("utf-8"))
         raise getattr(errors, found["kind"])(found["message"])
 
 
 def _failures(folder: Path) -> list[str]:
-    return [name for name in os.listdir(folder) if name.startswith(_FAILED) and name.endswith(".json")]  # noqa: PTH208
+    try:
+        names = os.listdir(folder / _FAILED)  # noqa: PTH208
+    except FileNotFoundError:
+        return []
+    return [name for name in names if name.endswith(".json")]

@@ -7,10 +7,12 @@ import logging
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -35,13 +37,8 @@ CONFIGURATION = {
     "spark.log.level": "WARN",
 }
 """For a session that is started here; spark-defaults.conf and PYSPARK_SUBMIT_ARGS can add to it."""
-RUNTIME = {
-    # the number of partitions is chosen from the size of the data, and a partition is a task of known content
-    "spark.sql.adaptive.enabled": "false",
-    # rows are few and large: each holds the keys or sets of many items
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
-}
+BATCHES = "spark.sql.execution.arrow.maxBytesPerBatch", str(64 << 20)
+"""Rows are few and large: batches end by their bytes. Sessions of others have their own limit, by default this one."""
 
 
 def check_installed(master: str) -> None:
@@ -85,14 +82,13 @@ def open_session(master: str, memory_bytes: int) -> Iterator[SparkSession]:
 
     active = SparkSession.getActiveSession()
     if active is not None:
-        _configure(active)
         yield active
         return
     log = Path(tempfile.mkdtemp(prefix=TEMPORARY)) / "spark.log"
     with _py4j_quiet():
         session = _start(master, memory_bytes, log)
         try:
-            _configure(session)
+            session.conf.set(*BATCHES)
             yield session
         finally:
             with suppress(Exception):
@@ -127,7 +123,7 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
     if master.startswith("local"):  # tasks then run in the driver's process
         megabytes = min(4096, max(1024, memory_bytes >> 22))
         builder = builder.config("spark.driver.memory", f"{megabytes}m")
-    with _output_to(log), nullcontext() if master.startswith(CONNECT) else _ending_java():
+    with _output_to(log), _interrupts_as_before(), nullcontext() if master.startswith(CONNECT) else _ending_java():
         try:
             session: SparkSession = builder.getOrCreate()
         except Exception as error:
@@ -157,9 +153,15 @@ def check_reachable(master: str) -> None:
     )
 
 
-def _configure(session: SparkSession) -> None:
-    for name, value in RUNTIME.items():
-        session.conf.set(name, value)
+@contextmanager
+def _interrupts_as_before() -> Iterator[None]:
+    """Keep the handler of Ctrl-C, which PySpark replaces: ours says how to resume."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

@@ -69,6 +69,8 @@ class Setup:
 
     def __init__(self, session: SparkSession, master: str, sizes: Sizes) -> None:
         self.session, self.master, self.sizes = session, master, sizes
+        self.tags: list[str] = []
+        """Of the jobs of this run."""
 
     @cached_property
     def slots(self) -> int:
@@ -77,7 +79,7 @@ class Setup:
 
     def cluster(self, run: Run[Settings]) -> Cluster:
         """A cluster that runs tasks and reports their progress to the run."""
-        return Cluster(self.session, work_of(run).folder.resolve(), run.progress)
+        return Cluster(self.session, work_of(run).folder.resolve(), run.progress, self.tags)
 
     def task_budget(self, run: Run[Settings]) -> Budget:
         """The memory of one task: that of the run, shared by the tasks of this machine if they all run on it."""

@@ -70,7 +70,7 @@ class SparkStages:
         rows = cluster.map(cluster.tasks(parts), partial(read_parts, reading=reading), KEYS)
         step = partial(join_keys, sending=sending, bands=digesting.bands)
         rows = cluster.send(rows, "partition", partitions)
-        adopt(work_of(run), cluster.run(rows, step, "digests-", [part.source.nbytes for part in parts]), READ)
+        adopt(work_of(run), cluster.run(rows, step, [part.source.nbytes for part in parts]), READ)
 
     def find(self, run: Run[Settings], corpus: Corpus, order: Int32, options: FindOptions) -> Candidates:
         """Collapse copies, connect items that share a bucket, and pack them into tasks."""
@@ -104,4 +104,8 @@ class SparkStages:
 
     def describe(self) -> dict[str, Any]:
         """The engine, and what its tasks have used."""
-        return {"name": self.name, "master": self._setup.master, **measure_stages(self._setup.session)}
+        return {
+            "name": self.name,
+            "master": self._setup.master,
+            **measure_stages(self._setup.session, self._setup.tags),
+        }

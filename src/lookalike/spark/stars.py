@@ -19,7 +19,7 @@ import pyarrow as pa
 from lookalike.errors import ResourceError
 from lookalike.spark.cluster import Cluster, payloads
 from lookalike.spark.pieces import Written, to_batch, write_piece
-from lookalike.types import Buckets, Int32, Int64, to_arrow, to_numpy
+from lookalike.types import Buckets, Int32, Int64, to_arrow, to_numpy, words_in
 
 EDGES = "partition int, left binary, right binary"
 EDGE_BYTES = 64
@@ -93,7 +93,7 @@ class Stars:
             cluster.send(rows, "partition", partitions), partial(large_star, partitions=partitions), EDGES
         )
         step = partial(small_star, folder=folder, name=f"{self._name}-{number:03}")
-        return cluster.run(cluster.send(rows, "partition", partitions), step, self._name, [])
+        return cluster.run(cluster.send(rows, "partition", partitions), step)
 
     def _load(self, pieces: list[Written]) -> None:
         left, right = _joined([_read(self._cluster.folder / one.name) for one in pieces] or [self._found])
@@ -141,7 +141,7 @@ def _receive(batches: Iterator[pa.RecordBatch]) -> tuple[int, Edges]:
     for batch in batches:
         partition = batch.column("partition")[0].as_py()
         rows = zip(batch.column("left"), batch.column("right"))
-        found += [Edges(*(np.frombuffer(one.as_buffer(), np.int32) for one in row)) for row in rows]
+        found += [Edges(*(words_in(one.as_buffer(), np.int32) for one in row)) for row in rows]
     return partition, _distinct(*_joined(found))
 
 

@@ -61,14 +61,14 @@ def write_kept(
         return
     work, out = str(cluster.folder), str(folder.resolve())
     sizes = [part.source.nbytes for part in given]
-    cluster.run(cluster.tasks(given), partial(write_parts, folder=work, out=out), "kept-", sizes)
+    cluster.run(cluster.tasks(given), partial(write_parts, folder=work, out=out), sizes)
     made_of_parts = [
         KeptSource(corpus.sources[number], range(some[0].number, some[-1].number + 1))
         for number, some in by_source.items()
         if len(some) > 1 and corpus.sources[number].layout().kind != "files"
     ]
     if made_of_parts:
-        cluster.run(cluster.tasks(made_of_parts), partial(join_parts, folder=work, out=out), "joined-", [])
+        cluster.run(cluster.tasks(made_of_parts), partial(join_parts, folder=work, out=out))
 
 
 def write_parts(batches: Iterator[pa.RecordBatch], *, folder: str, out: str) -> Iterator[pa.RecordBatch]:
