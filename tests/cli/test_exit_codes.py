@@ -261,7 +261,7 @@ def test_limits_of_the_system_are_one_line(cli, news, tmp_path, monkeypatch, err
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(threading, "_start_new_thread", fail)
+    monkeypatch.setattr(threading.Thread, "start", fail)
     done = cli("dedup", news, "-o", "out")
     assert done.code == 4
     assert says in done.err

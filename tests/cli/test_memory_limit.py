@@ -48,6 +48,43 @@ def test_a_large_row_group_of_long_documents_stays_within_memory(tmp_path):
     assert kept.metadata.num_rows == 9001
 
 
+def test_hundreds_of_columns_in_one_row_group_stay_within_memory(tmp_path):
+    """Arrow holds a page of every column that it decodes: 0.8 GiB."""
+    rows, path = 60_000, tmp_path / "wide.parquet"
+    draw = np.random.default_rng(1)
+    table = {"text": [f"{row} {row % 7}" for row in range(rows)]} | {f"c{k}": draw.random(rows) for k in range(400)}
+    pq.write_table(pa.table(table), path, row_group_size=rows)
+    code, peak = peak_mebibytes("dedup", path, "-o", tmp_path / "out", "--shingle", "word:1", "--memory", "512MiB")
+    assert code == 0
+    assert peak <= LIMIT
+
+
+def test_a_long_text_that_is_stored_once_stays_within_memory(tmp_path):
+    """1 GB of text in a file of a megabyte."""
+    text = "".join(np.random.default_rng(1).choice([*"abcdefgh "], 1_000_000))
+    once = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1000, np.int32)), pa.array([text]))
+    path = tmp_path / "once.parquet"
+    pq.write_table(pa.table({"text": once}), path)
+    code, peak = peak_mebibytes("pairs", path, "-o", tmp_path / "out.csv", "--threshold", "1", "--memory", "512MiB")
+    assert code == 0
+    assert peak <= LIMIT
+
+
+@pytest.mark.slow
+def test_reports_of_eight_million_pairs_stay_within_memory(tmp_path):
+    """During the run and from the file: with all pairs in memory, each took 0.7 GiB or more."""
+    path, out = tmp_path / "in.txt", tmp_path / "pairs.parquet"
+    path.write_text("".join(" ".join(f"w{j}" for j in range(60)) + f" x{i % 7} y{i}\n" for i in range(4000)))
+    options = "--shingle", "word:1", "--threshold", "0.9", "--report", "--memory", "512MiB"
+    code, peak = peak_mebibytes("pairs", path, "-o", out, *options)
+    assert code == 0
+    assert peak <= LIMIT
+    assert pq.ParquetFile(out).metadata.num_rows == 7_998_000
+    code, peak = peak_mebibytes("report", out, "--memory", "512MiB")
+    assert code == 0
+    assert peak <= LIMIT
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [20, 1300, 20_000, 160_000])
 @pytest.mark.parametrize("command", ["dedup", "pairs", "neighbors"])

@@ -1,9 +1,15 @@
 """Messages say what to do, in the words of the command line."""
 
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 
+import lookalike as la
 from calling import FOX, jsonl
 
+SKIP = "; leave it out with --on-error skip"
+NAME = "; if all of the input is in another encoding, name it, as in --encoding latin-1"
 LATIN = b"id,text\n1,caf\xe9 b c\n"
 
 
@@ -14,23 +20,42 @@ def test_another_encoding_is_suggested(cli, tmp_path, command):
     (tmp_path / "latin.csv").write_bytes(LATIN)
     done = cli(*command.split(), "latin.csv")
     assert done.code == 3
-    assert done.err.endswith("latin.csv:2: not valid UTF-8: byte 0xe9 at position 5; try --encoding latin-1\n")
+    skipping = "" if command.startswith(("link", "faces")) else SKIP
+    assert done.err.endswith(f"latin.csv:2: not valid UTF-8: byte 0xe9 at position 5{skipping}{NAME}\n")
 
 
 def test_no_option_is_suggested_that_was_given_or_does_not_exist(cli, tmp_path):
     (tmp_path / "latin.csv").write_bytes(LATIN)
-    assert "try --encoding" not in cli("pairs", "latin.csv", "--encoding", "ascii").err
+    assert NAME not in cli("pairs", "latin.csv", "--encoding", "ascii").err
     cli("index", "create", "seen")
     assert cli("index", "add", "seen", "latin.csv").err.endswith("not valid UTF-8: byte 0xe9 at position 5\n")
 
 
-def test_binary_files_are_not_text(cli, tmp_path):
+def test_a_file_that_is_not_text_can_be_left_out(cli, tmp_path):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4\n\xe2\xe3\xcf\xd3\0")
     (tmp_path / "b.html").write_bytes(b"<p>caf\xe9")
-    assert cli("pairs", "a.pdf").err.endswith("a.pdf: not valid UTF-8: byte 0xe2 at position 9; is this a text file?\n")
-    assert cli("pairs", "b.html").err.endswith(
-        "b.html: not valid UTF-8: byte 0xe9 at position 6; try --encoding latin-1\n"
+    assert cli("pairs", "a.pdf").err.endswith(
+        "a.pdf: not valid UTF-8: byte 0xe2 at position 9; is this a text file? If not, leave it out with "
+        "--on-error skip\n"
     )
+    assert cli("pairs", "b.html").err.endswith(f"b.html: not valid UTF-8: byte 0xe9 at position 6{SKIP}{NAME}\n")
+
+
+def test_files_that_are_not_text_are_reported(cli, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.txt").write_text(FOX)
+    (tmp_path / "in/b.md").write_text(FOX)
+    (tmp_path / "in/c.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    note = "in: skipped 1 file that is not text: c.png."
+    for command in ("dedup in -o out", "pairs in -o pairs.csv", "neighbors in -o nearest.csv"):
+        done = cli(*command.split(), "--json")
+        assert note in done.err
+        assert (done.json()["notes"], done.json()["counts"]["items"]) == ([note], 2)
+    assert note in cli("index", "create", "seen", "in").err
+    with pytest.warns(UserWarning, match="skipped 1 file that is not text"):
+        assert la.pairs(tmp_path / "in").num_rows == 1
+    links = cli("link", "in", "in", "-o", "links", "--fields", "text", "--json")
+    assert links.json()["notes"][:2] == [note, note]
 
 
 def test_another_separator_is_suspected(cli, tmp_path):
@@ -39,19 +64,82 @@ def test_another_separator_is_suspected(cli, tmp_path):
     assert "its columns are 'id;text'; is it separated by ';'? Only commas (.csv)" in done.err
 
 
-@pytest.mark.parametrize("command", ["pairs", "dedup -o out", "index create seen"])
-def test_a_misspelt_column_is_reported_before_the_plan(cli, tmp_path, command):
-    (tmp_path / "a.csv").write_text("id,text\n1,a b c\n")
-    done = cli(*command.split(), "a.csv", "--column", "body")
-    assert (done.code, done.err) == (3, "lookalike: a.csv: no column 'body'; its columns are 'id', 'text'\n")
+ROWS = {"id": ["a", "b"], "body": ["a b c", "a b d"], "title": ["x", "y"]}
 
 
-def test_the_columns_are_listed_if_the_keep_rule_names_another(cli, news):
-    done = cli("dedup", news, "-o", "out", "--keep", "max:score")
-    assert done.code == 3
-    assert done.err.endswith(
-        "column 'score' of the keep rule has no value in any row of the input; its columns are 'id', 'text'\n"
-    )
+def write_rows(folder):
+    """The same rows as tables and as lines of JSON, and an empty file of lines."""
+    pq.write_table(pa.table(ROWS), folder / "a.parquet")
+    csv.write_csv(pa.table(ROWS), folder / "a.csv")
+    (folder / "a.jsonl").write_bytes(jsonl(*pa.table(ROWS).to_pylist()))
+    (folder / "empty.jsonl").write_bytes(b"\n")
+
+
+COMMANDS = ["dedup -o out", "pairs", "pairs --method lsh", "neighbors", "index create seen", "pairs --explain"]
+WRONG_COLUMNS = {
+    "--column text": "no column 'text'; its columns are 'id', 'body', 'title'; choose another with --column",
+    "--column bodi": "no column 'bodi'; its columns are 'id', 'body', 'title'; did you mean --column body?",
+    "--column BODY": "no column 'BODY'; its columns are 'id', 'body', 'title'; did you mean --column body?",
+    "--column body --id key": "no column 'key'; its columns are 'id', 'body', 'title'; choose another with --id",
+    "--column body --id idd": "no column 'idd'; its columns are 'id', 'body', 'title'; did you mean --id id?",
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_COLUMNS)
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_wrong_column_is_all_that_is_reported_and_another_is_suggested(cli, tmp_path, command, name, wrong):
+    write_rows(tmp_path)
+    done = cli(*command.split(), name, "empty.jsonl", *wrong.split())
+    assert (done.code, done.out, done.err) == (3, "", f"lookalike: {name}: {WRONG_COLUMNS[wrong]}\n")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("dedup -o out --column body --keep max:titel", "did you mean --keep max:title?"),
+        ("dedup -o out --column body --keep min:score", "choose another with --keep"),
+        ("link -o out --fields title --id idd", "did you mean --id id?"),
+        ("pairs --column bodi --transpose", "did you mean --column body?"),
+        ("pairs --column body --id idd --against a.csv", "did you mean --id id?"),
+    ],
+)
+def test_columns_of_other_options_are_suggested_as_well(cli, tmp_path, name, options, says):
+    write_rows(tmp_path)
+    command, *others = options.split()
+    done = cli(command, name, *others)
+    assert (done.code, done.err.count("\n")) == (3, 1)
+    assert done.err.endswith(f"'id', 'body', 'title'; {says}\n")
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda data: la.dedup(data), "choose another with column="),
+        (lambda data: la.dedup(data, column="body", keep="max:titel"), "did you mean keep='max:title'?"),
+        (lambda data: la.pairs(data, column="bodi"), "did you mean column='body'?"),
+        (lambda data: la.pairs(data, column="body", id="key"), "choose another with id="),
+        (lambda data: la.neighbors(data, column="body", id="idd"), "did you mean id='id'?"),
+        (lambda data: la.sketch(data, column="bodi"), "did you mean column='body'?"),
+        (lambda data: la.kernel(data, column="bodi"), "did you mean column='body'?"),
+        (lambda data: la.transpose(data, column="bodi"), "did you mean column='body'?"),
+        (lambda data: la.link(data, data, fields="title", id="idd"), "did you mean id='id'?"),
+    ],
+)
+@pytest.mark.parametrize("stored", [False, True])
+def test_python_callers_are_told_their_own_option(tmp_path, call, says, stored):
+    write_rows(tmp_path)
+    with pytest.raises(la.BadDataError) as error:
+        call(tmp_path / "a.jsonl" if stored else pa.table(ROWS))
+    assert str(error.value).endswith(f"'id', 'body', 'title'; {says}")
+
+
+def test_an_id_in_some_lines_of_json_is_enough(cli, tmp_path):
+    write_rows(tmp_path)
+    (tmp_path / "b.jsonl").write_bytes(jsonl({"body": "a b c", "key": "k"}))
+    done = cli("pairs", "a.jsonl", "b.jsonl", "--column", "body", "--id", "key", "--threshold", "1")
+    assert done.rows()[1:] == [["a.jsonl:0", "k", "1"]]
 
 
 @pytest.mark.parametrize(("url", "extra"), [("https://host/a.jsonl", "http"), ("s3://bucket/a.jsonl", "s3")])

@@ -27,11 +27,11 @@ def test_the_output_folder_has_what_the_contract_lists(cli, news, tmp_path):
     assert names(tmp_path / "out") == ["clusters.parquet", "graph", "kept", "removed.parquet", "run.json"]
     run = json.loads((tmp_path / "out/run.json").read_text())
     printed = done.json()
-    assert printed["seconds"].pop("publishing") >= 0  # after run.json was written
+    assert printed["seconds"].pop("publishing") > 0  # after run.json was written
     assert printed == run
     assert set(run) == {
-        "version", "options", "plan", "counts", "seconds", "bytes", "peak_memory_bytes", "alarms", "audit", "reused",
-        "line_files", "forecast", "choice", "graph", "written",
+        "version", "options", "plan", "counts", "seconds", "bytes", "peak_memory_bytes", "alarms", "notes", "audit",
+        "reused", "line_files", "forecast", "choice", "graph", "written",
     }  # fmt: skip
     assert {"bands", "rows", "recall"} <= set(run["plan"])
     counts = {"items": 3, "empty": 0, "kept": 2, "removed": 1, "candidates": 1, "pairs": 1, "rejected": 0}

@@ -5,19 +5,21 @@ import json
 import re
 import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
-from calling import jsonl
+from calling import jsonl, wait_for
 from corpora import corpus
-from lookalike.cli.progress import PlainProgress, Stage
-from lookalike.cli.progress_bar import BarProgress
+from lookalike.cli.progress import MovingProgress, PlainProgress, Stage
+from lookalike.cli.terminal import status
 from lookalike.engine import usage
 from lookalike.engine.memory import Budget
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.jobs.dedup import dedup_to_folder
+from lookalike.matching.stages import LOCAL
 
 
 @pytest.mark.parametrize(
@@ -102,14 +104,17 @@ def test_a_stage_within_another_interrupts_it(capfd):
 
 @pytest.mark.parametrize("unit", ["B", "bands", ""])
 @pytest.mark.parametrize("total", [None, 0, 10])
-def test_the_bar_takes_any_unit_and_continues_when_a_stage_is_entered_again(capfd, total, unit):
-    progress = BarProgress()
+def test_the_moving_line_takes_any_unit_and_continues_when_a_stage_is_entered_again(capfd, monkeypatch, total, unit):
+    shown = []
+    monkeypatch.setattr(status, "show", shown.append)
+    progress = MovingProgress(0.001)
     for _ in range(3):
         for name in ("refining", "verifying"):
             with progress.stage(name, total, unit):
                 progress.advance(5)
-                assert "using" in progress.describe(name)
-            assert re.fullmatch(r"\d+\.\d\d s", progress.describe(name))
+                before = len(shown)
+                wait_for(lambda: len(shown) > before)  # noqa: B023
+            assert re.match(rf"[-|/\\\\] {name}: .*, using \d+ MB$", shown[-1])
     progress.seconds |= {"refining": 0.1, "verifying": 0.004}
     progress.finish()
     said = capfd.readouterr().err
@@ -118,7 +123,7 @@ def test_the_bar_takes_any_unit_and_continues_when_a_stage_is_entered_again(capf
 
 
 def test_the_longest_stage_is_listed_even_if_it_took_no_time(capfd):
-    progress = PlainProgress()
+    progress = PlainProgress(10)
     progress.seconds |= {"reading": 0.001, "joining": 0.003}
     progress.finish()
     assert capfd.readouterr().err == "  joining               0.00 s\n"
@@ -141,7 +146,7 @@ class Counting(PlainProgress):
     """Knows how often each stage was entered."""
 
     def __init__(self):
-        super().__init__()
+        super().__init__(10)
         self.starts = Counter()
 
     def start(self, name, total, unit):
@@ -171,3 +176,29 @@ def test_bytes_add_up_and_are_omitted_if_not_counted(tmp_path, monkeypatch):
     with progress.stage("writing"):
         pass
     assert (progress.bytes, list(progress.seconds)) == ({}, ["writing"])
+
+
+@pytest.mark.parametrize("command", [["dedup", "-o", "out"], ["pairs", "-o", "out.csv"]])
+def test_the_start_of_spark_is_a_stage_and_the_total_is_what_the_user_waited_for(cli, news, monkeypatch, command):
+    """Java takes seconds to start; this one takes less."""
+
+    @contextmanager
+    def start_slowly(master, memory_bytes):
+        time.sleep(0.4)
+        yield None
+        time.sleep(0.3)
+
+    monkeypatch.setattr("lookalike.spark.session.open_session", start_slowly)
+    monkeypatch.setattr("lookalike.spark.stages.SparkStages", lambda session, master: LOCAL)
+    started = time.perf_counter()
+    done = cli(command[0], news, *command[1:], "--engine", "spark", "--master", "local[2]", "--json")
+    took = time.perf_counter() - started
+    assert done.code == 0, done.err
+    assert 0.4 <= done.json()["seconds"]["starting Spark"] < took
+    shown = dict(re.findall(r"^  (\w+ Spark) +([\d.]+) s$", done.err, re.MULTILINE))
+    assert float(shown["starting Spark"]) >= 0.4
+    assert float(shown["stopping Spark"]) >= 0.3
+    if command[0] == "dedup":
+        total = float(re.search(r" ([\d.]+) s, [\d,]+ MB\.$", done.err, re.MULTILINE)[1])
+        assert 0.7 <= total <= took + 0.05
+        assert total > took - 0.3

@@ -93,7 +93,7 @@ def test_plot_is_written_and_named_on_standard_error(tmp_path, suffix):
     assert result.exit_code == 0
     assert json.loads(result.stdout)["plot"] == str(target)
     assert f"Plot: {target}" in result.stderr
-    assert target.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r")
+    assert target.read_bytes()[:5] == (b"\x89PNG\r" if suffix == ".png" else b"<?xml")
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
 
 
@@ -173,7 +173,7 @@ def test_importing_the_command_imports_nothing_heavy():
     code = """
 import sys
 import lookalike.cli.tune
-print([name for name in ("numpy", "numba", "pyarrow", "matplotlib", "rich") if name in sys.modules])
+print([name for name in ("numpy", "numba", "pyarrow", "matplotlib") if name in sys.modules])
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert result.stdout.strip() == "[]"

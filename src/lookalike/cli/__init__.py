@@ -1,4 +1,4 @@
-"""The terminal: commands, their options, progress and summaries. Only this folder knows click and rich.
+"""The terminal: commands, their options, progress and summaries. Only this folder knows click.
 
 Commands import what they need when they run, so that `lookalike --help` responds at once.
 """

@@ -136,7 +136,7 @@ def _dedup(
     OutputFolder(out, places["overwrite"])
     into = places["into"]
     if into is None and not any(map(is_index, places["reference"])):
-        with open_stages(master, settings) as stages:
+        with open_stages(master, settings, progress) as stages:
             return dedup_to_folder(inputs, out, settings, choices, progress=progress, stages=stages, **places)
     if master is not None:
         raise UsageError("--engine spark: an index as --reference or --into works only with --engine local")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,18 +51,32 @@ def check_cluster(master: str | None, local_only: dict[str, bool], unshared: dic
 
 
 @contextmanager
-def open_stages(master: str | None, settings: Settings) -> Iterator[Stages]:
+def open_stages(master: str | None, settings: Settings, progress: Progress) -> Iterator[Stages]:
     """The engine: a Spark session is started here, and stopped at the end."""
     if master is None:
         from lookalike.matching.stages import LOCAL
 
         yield LOCAL
         return
-    from lookalike.spark.session import open_session
     from lookalike.spark.stages import SparkStages
 
-    with open_session(master, settings.execution.budget.total_bytes) as session:
+    with _timed_session(master, settings, progress) as session:
         yield SparkStages(session, master)
+
+
+@contextmanager
+def _timed_session(master: str, settings: Settings, progress: Progress) -> Iterator[Any]:
+    """A Spark session; starting and stopping Java takes seconds, which are stages of the run."""
+    from lookalike.spark.session import open_session
+
+    with ExitStack() as stack:
+        with progress.stage("starting Spark"):
+            session = stack.enter_context(open_session(master, settings.execution.budget.total_bytes))
+        try:
+            yield session
+        finally:
+            with progress.stage("stopping Spark"):
+                stack.close()
 
 
 @contextmanager
@@ -77,12 +91,11 @@ def open_digesting(master: str | None, index: str, settings: Settings, progress:
     import tempfile
 
     from lookalike.spark.indexing import IndexDigesting
-    from lookalike.spark.session import open_session
     from lookalike.types import TEMPORARY
 
     beside = None if "://" in index else Path(index).absolute().parent
     with (
         tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=beside) as folder,
-        open_session(master, settings.execution.budget.total_bytes) as session,
+        _timed_session(master, settings, progress) as session,
     ):
         yield IndexDigesting(session, Path(folder), settings, progress)

@@ -8,6 +8,7 @@ import importlib
 import os
 import re
 import sys
+import time
 import warnings
 from typing import Any
 
@@ -15,8 +16,8 @@ import click
 
 from lookalike import address_space
 from lookalike.cli import lean_imports, stopping
-from lookalike.cli.terminal import complain, complaints, describe_usage, in_options, say
-from lookalike.errors import LookalikeError, ResourceError, UsageError
+from lookalike.cli.terminal import complain, complaints, describe_error, describe_usage, protect_terminal, say, status
+from lookalike.errors import LookalikeError, ResourceError, UsageError, is_device_failure
 from lookalike.version import __version__
 
 COMMANDS = {
@@ -45,8 +46,12 @@ COMPLETE = "_LOOKALIKE_COMPLETE"
 """The variable by which a shell asks for completion."""
 NO_TEMPORARY = "No usable temporary directory"
 """What Python says if neither TMPDIR nor the usual folders can be written."""
-NOT_UTF8 = r":\d+: (in the header: )?not valid UTF-8|: not valid UTF-8: byte \S+ at position \d+$"
-"""The error of a line or a file that may be in another encoding."""
+NOT_UTF8 = (
+    r":\d+: (in the header: )?not valid UTF-8|: not valid UTF-8: byte \S+ at position \d+(; is this a text file\?)?$"
+)
+"""The error of a line or a file that is in another encoding, or no text."""
+STDOUT = "<stdout>"
+"""What Python calls standard output."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2
@@ -92,11 +97,13 @@ def _nearest(name: str) -> str | None:
     epilog="\b\nExample:\n  lookalike dedup news.jsonl -o out --threshold 0.8",
 )
 @click.version_option(__version__, message="lookalike %(version)s")
-def group() -> None:
+@click.pass_context
+def group(context: click.Context) -> None:
     """Find similar items: near-duplicate documents, similar sets and vectors, records of the same entity.
 
     Every pair it reports has been verified. `lookalike COMMAND -h` explains a command.
     """
+    context.obj = time.perf_counter()
     address_space.check_limit()
     stopping.choose_temporary_folder()
 
@@ -108,6 +115,7 @@ def main(arguments: list[str] | None = None) -> None:
     address_space.reserve_little()
     lean_imports.leave_out()
     stopping.catch_signals()
+    protect_terminal()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # warnings are for developers, who set PYTHONWARNINGS
     try:
@@ -135,7 +143,7 @@ def run(arguments: list[str] | None = None) -> int:
             # if the end of the data cannot be written, the run has failed
             sys.stdout.flush()
     except LookalikeError as error:
-        complain(in_options(str(error)) + _advice(str(error), arguments))
+        complain(describe_error(error) + _advice(str(error), arguments))
         return error.exit_code
     except click.ClickException as error:
         if isinstance(error, _NO_ARGUMENTS):
@@ -168,14 +176,28 @@ def run(arguments: list[str] | None = None) -> int:
         if NO_TEMPORARY in str(error):
             complain("temporary files cannot be written anywhere; set TMPDIR to a folder with free space")
             return ResourceError.exit_code
-        complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
-        return ResourceError.exit_code if error.errno in NO_SPACE else UsageError.exit_code
+        complain(f"{_place_of(error)}: {error.strerror or error}")
+        resources = error.errno in NO_SPACE or is_device_failure(error)
+        return ResourceError.exit_code if resources else UsageError.exit_code
+    finally:
+        status.end()
     return 0
+
+
+def _place_of(error: OSError) -> str:
+    """The file that an error of the system is about. If it has no name, the command line failed to write to stdout."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    module = str(last.tb_frame.f_globals.get("__name__")) if last is not None else ""
+    if error.filename == STDOUT or (not error.filename and module.startswith(("click.", "lookalike.cli."))):
+        return "standard output"
+    return str(error.filename or "a file or device")
 
 
 def _advice(message: str, arguments: list[str]) -> str:
     """What may help against an error, if the command has the option for it."""
-    if not re.search(NOT_UTF8, message) or any(word.startswith("--encoding") for word in arguments):
+    if not re.search(NOT_UTF8, message):
         return ""
     command: click.Command | None = group
     for word in arguments:
@@ -183,7 +205,13 @@ def _advice(message: str, arguments: list[str]) -> str:
             break
         command = command.get_command(click.Context(command), word)
     options = [name for parameter in (command.params if command else []) for name in parameter.opts]
-    return "; try --encoding latin-1" if "--encoding" in options else ""
+    skipping = "leave it out with --on-error skip" if "--on-error" in options else ""
+    if message.endswith("?"):
+        return f" If not, {skipping}" if skipping else ""
+    skipping = f"; {skipping}" if skipping else ""
+    if "--encoding" not in options or any(word.startswith("--encoding") for word in arguments):
+        return skipping
+    return f"{skipping}; if all of the input is in another encoding, name it, as in --encoding latin-1"
 
 
 def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
@@ -210,7 +238,7 @@ def _call(arguments: list[str]) -> None:
 
 def _report_interrupt(error: BaseException) -> int:
     """Say that the run was interrupted, and return its exit code."""
-    if sys.stderr is not None and sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty() and not status.clear():
         say()  # ends the line on which the terminal shows ^C
     complain(stopping.describe(error))
     return stopping.exit_code(error)

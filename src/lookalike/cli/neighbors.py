@@ -12,7 +12,6 @@ from lookalike.cli.options import CONTEXT, check_transpose, json_and_quiet, shar
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
-    from lookalike.jobs.neighbors import NeighborSettings
 
 _EXAMPLE = """\b
 Examples:
@@ -83,7 +82,6 @@ def command(
     check_inputs([*inputs, *against])
     output = TableOutput.check(out, overwrite, as_json, "neighbours", [*inputs, *against], rejects)
     progress = open_progress(quiet)
-    _announce(settings, progress)
     with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
         table, rejected, run = neighbors_of_files(inputs, against, settings, Path(spool), progress, transpose)
     with progress.stage("writing", table.num_rows, "pairs"):
@@ -92,30 +90,20 @@ def command(
     named = output.write_rejected(rejected)
     if as_json:
         print_record(run)
-    _summarize(run["counts"], out, named, progress)
+    _summarize(run, out, named, progress)
 
 
-def _announce(settings: NeighborSettings, progress: Progress) -> None:
-    """The plan, before the work."""
-    from lookalike.types.wording import count
-
-    measure = settings.measure
-    limit = f" by {measure.name}"
-    if settings.bounded:
-        limit = f" with {measure.name} {measure.written} or {'less' if measure.column == 'distance' else 'more'}"
-    progress.say(f"Plan: exact search. Up to {count(settings.k, 'neighbour')} per item{limit}; none is missed.")
-
-
-def _summarize(counts: dict[str, int], out: str | None, rejected: str, progress: Progress) -> None:
+def _summarize(run: dict[str, Any], out: str | None, rejected: str, progress: Progress) -> None:
+    from lookalike.cli.summary import say_alarms
     from lookalike.types.wording import count
 
     progress.finish()
+    counts = run["counts"]
     among = f" among {count(counts['against'], 'other item')}" if counts["against"] else ""
     progress.say(
         f"{count(counts['items'], 'item')} ({counts['empty']:,} empty): {counts['with_neighbors']:,} have neighbours"
         f"{among}, {counts['neighbors']:,} in total."
     )
-    if counts["rejected"]:
-        progress.say(f"{count(counts['rejected'], 'bad line')} skipped: {rejected}")
+    say_alarms(run, progress, rejected)
     if out is not None:
         progress.say(f"Results: {out}")

@@ -93,6 +93,11 @@ def transpose_option(command: Command) -> Command:
     )(command)
 
 
+def memory_option(command: Command) -> Command:
+    """Add --memory."""
+    return _add([_SHARED["memory"]()], command)
+
+
 def json_and_quiet(command: Command) -> Command:
     """Add --json and --quiet."""
     return _add(_TALKING, command)

@@ -116,7 +116,8 @@ def command(
     page = _check_page(output) if report else None
     progress = open_progress(quiet)
     shared = str(Path(out).absolute().parent) if master and out else None  # all machines of a cluster need the folder
-    with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=shared) as spool, open_stages(master, settings) as stages:
+    spooling = tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=shared)
+    with spooling as spool, open_stages(master, settings, progress) as stages:
         found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose, stages)
         stage = progress.stage("writing", len(found.pairs), "pairs")
         with stage, open_encoders(settings.execution, found.several_tables) as encoders:

@@ -1,13 +1,14 @@
-"""Progress on stderr while a command works: a moving line on terminals (cli/progress_bar.py), plain lines elsewhere."""
+"""Progress on stderr while a command works: a moving line on terminals, plain lines elsewhere."""
 
 from __future__ import annotations
 
-import contextlib
+import itertools
+import os
 import sys
 import threading
 import time
 
-from lookalike.cli.terminal import printable
+from lookalike.cli.terminal import say, status
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import resident_bytes
 from lookalike.kernels.pack import announce_with
@@ -15,10 +16,12 @@ from lookalike.types.frozen import mutable
 
 PLAIN_SECONDS = 10.0
 """Seconds between progress lines if stderr is not a terminal."""
+MOVING_SECONDS = 0.1
+"""Seconds between changes of the moving line."""
 
 
 def open_progress(quiet: bool) -> Progress:
-    """Choose the progress for stderr: none, a bar, or plain lines. It also reports when kernels must be compiled."""
+    """Choose the progress for stderr: none, a moving line, or lines. It also reports when kernels must be compiled."""
     progress = _progress(quiet)
     announce_with(progress.say)
     return progress
@@ -27,11 +30,8 @@ def open_progress(quiet: bool) -> Progress:
 def _progress(quiet: bool) -> Progress:
     if quiet or sys.stderr is None:  # None: the parent process closed it
         return Progress()
-    if not sys.stderr.isatty():
-        return PlainProgress(PLAIN_SECONDS)
-    from lookalike.cli.progress_bar import BarProgress  # rich takes a while to import
-
-    return BarProgress()
+    moving = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"  # such a terminal cannot replace a line
+    return MovingProgress(MOVING_SECONDS) if moving else PlainProgress(PLAIN_SECONDS)
 
 
 @mutable
@@ -90,15 +90,35 @@ def _seconds(number: float) -> str:
 
 
 class VisibleProgress(Progress):
-    """Progress that knows the current stage, and reports at the end how long each stage took in total."""
+    """Progress that watches the current stage, and reports at the end how long each stage took in total."""
 
-    def __init__(self) -> None:
+    def __init__(self, every_seconds: float) -> None:
         super().__init__()
+        self._every_seconds = every_seconds
+        self._reported = time.perf_counter()
         self._stage: Stage | None = None
+        self._over = threading.Event()
+        self._reporting = threading.Lock()
 
     def start(self, name: str, total: int | None, unit: str) -> None:
-        """Begin a stage."""
+        """Begin a stage, and watch it."""
+        status.hidden = False
         self._stage = Stage(name, total, unit, time.perf_counter())
+        self._over = threading.Event()
+        # in a thread: a stage may spend a long time in one kernel
+        threading.Thread(target=self._watch, args=(self._stage, self._over), daemon=True).start()
+
+    def _watch(self, stage: Stage, over: threading.Event) -> None:
+        # measured from the last report, not from the start of the stage: many short stages are reported too
+        while not over.wait(max(0.0, self._reported + self._every_seconds - time.perf_counter())):
+            with self._reporting:
+                if over.is_set():  # the stage may have ended while this thread waited for the lock
+                    return
+                self._reported = time.perf_counter()
+                self.report(stage.name, stage.describe(self._reported, resident_bytes()))
+
+    def report(self, name: str, state: str) -> None:
+        """Show how far a stage is."""
 
     def advance(self, amount: int) -> None:
         """Count more work as done."""
@@ -108,13 +128,12 @@ class VisibleProgress(Progress):
     def stop(self) -> None:
         """End the stage, or interrupt it."""
         self._stage = None
+        with self._reporting:  # nothing is shown about a stage that is over
+            self._over.set()
 
     def say(self, text: str) -> None:
-        """Show a line; names in it cannot affect the terminal."""
-        self.show(printable(text))
-
-    def show(self, line: str) -> None:
-        """Write a line to stderr."""
+        """Write a line to stderr; names in it cannot affect the terminal."""
+        say(text)
 
     def finish(self) -> None:
         """Report how long each stage took, the longest in any case; the others of no time had nothing to do."""
@@ -127,37 +146,18 @@ class VisibleProgress(Progress):
 class PlainProgress(VisibleProgress):
     """A line at regular intervals."""
 
-    def __init__(self, every_seconds: float = PLAIN_SECONDS) -> None:
-        super().__init__()
-        self._every_seconds = every_seconds
-        self._said = time.perf_counter()
-        self._over = threading.Event()
-        self._saying = threading.Lock()
+    def report(self, name: str, state: str) -> None:
+        """Write a line."""
+        self.say(f"  {name}: {state}")
 
-    def start(self, name: str, total: int | None, unit: str) -> None:
-        """Begin a stage, and watch it."""
-        super().start(name, total, unit)
-        self._over = threading.Event()
-        # in a thread: a stage may spend a long time in one kernel
-        threading.Thread(target=self._watch, args=(self._stage, self._over), daemon=True).start()
 
-    def _watch(self, stage: Stage, over: threading.Event) -> None:
-        # measured from the last line, not from the start of the stage: many short stages get a line too
-        while not over.wait(max(0.0, self._said + self._every_seconds - time.perf_counter())):
-            with self._saying:
-                if over.is_set():  # the stage may have ended while this thread waited for the lock
-                    return
-                self._said = time.perf_counter()
-                self.say(f"  {stage.name}: {stage.describe(self._said, resident_bytes())}")
+class MovingProgress(VisibleProgress):
+    """The last line of a terminal."""
 
-    def stop(self) -> None:
-        """End the stage, or interrupt it."""
-        super().stop()
-        with self._saying:  # nothing is printed about a stage that is over
-            self._over.set()
+    def __init__(self, every_seconds: float) -> None:
+        super().__init__(every_seconds)
+        self._turn = itertools.cycle("|/-\\")
 
-    def show(self, line: str) -> None:
-        """Write a line to stderr; a closed stderr does not stop the work."""
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(line + "\n")  # in one call, so that lines of two threads do not mix
-            sys.stderr.flush()
+    def report(self, name: str, state: str) -> None:
+        """Replace the line; a wheel turns while this process lives, since long stages seldom have something new."""
+        status.show(f"{next(self._turn)} {name}: {state}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from lookalike.engine.alarms import show_alarms
 from lookalike.engine.progress import Progress
 from lookalike.types.wording import count
 
@@ -14,20 +18,19 @@ if TYPE_CHECKING:
 def summarize_dedup(run: dict[str, Any], out: str, progress: Progress, report: bool = False) -> None:
     """Print what dedup found."""
     progress.finish()
-    counts = run["counts"]
-    seconds = sum(spent for stage, spent in run["seconds"].items() if stage != "compiling")
+    counts, seconds = run["counts"], time.perf_counter() - click.get_current_context().obj  # all that the user waited
     progress.say(_outcome(counts) + f" {seconds:.1f} s, {run['peak_memory_bytes'] / 1e6:,.0f} MB.")
     if counts["items"]:
         checked = " Every removed item was compared with the kept item that it names." if counts["removed"] else ""
         progress.say(f"{count(counts['candidates'], 'candidate pair')} compared.{checked} {_recall(run)}")
-    if counts["rejected"]:
-        progress.say(f"{_rejected(counts)} set aside in {out}/rejected.jsonl.")
     if run["audit"]:
         progress.say(describe_audit(run["audit"]))
-    _say_alarms(run, progress)
+    say_alarms(run, progress)
     if added := run.get("into"):
         progress.say(f"Added to {added['index']}: {count(added['items'], 'item')}.")
-    progress.say(f"Results: {out}/kept, {out}/removed.parquet (reasons), {out}/clusters.parquet, {out}/run.json")
+    bad = f", {out}/rejected.jsonl (what could not be read)" if counts["rejected"] else ""
+    tables = f"{out}/kept, {out}/removed.parquet (reasons), {out}/clusters.parquet{bad}"
+    progress.say(f"Results: {tables}, {out}/run.json")
     if report:
         progress.say(f"Report: {out}/report.html")
 
@@ -57,11 +60,6 @@ def describe_audit(audit: dict[str, Any]) -> str:
     )
 
 
-def _rejected(counts: dict[str, int]) -> str:
-    bad = counts["rejected"]
-    return f"{count(bad, 'bad line or file', 'bad lines or files')} {'was' if bad == 1 else 'were'}"
-
-
 def summarize_pairs(run: dict[str, Any], out: str | None, rejected: str, progress: Progress) -> None:
     """Print what pairs found; `rejected` names the skipped lines, or the file that contains them."""
     progress.finish()
@@ -70,9 +68,7 @@ def summarize_pairs(run: dict[str, Any], out: str | None, rejected: str, progres
         f"{count(counts['items'], 'item')} ({counts['empty']:,} empty), "
         f"{count(counts['candidates'], 'candidate pair')} compared, {counts['pairs']:,} similar. {_recall(run)}"
     )
-    if counts["rejected"]:
-        progress.say(f"{_rejected(counts)} skipped: {rejected}")
-    _say_alarms(run, progress)
+    say_alarms(run, progress, rejected)
     if out is not None:
         progress.say(f"Results: {out}")
 
@@ -86,9 +82,12 @@ def _recall(run: dict[str, Any]) -> str:
     return f"{recall:.2%} of the pairs at the threshold are expected to be found, and more of the closer pairs."
 
 
-def _say_alarms(run: dict[str, Any], progress: Progress) -> None:
-    for alarm in run["alarms"]:
-        progress.say(f"Note: {alarm['text']}")
+def say_alarms(run: dict[str, Any], progress: Progress, rejected: str = "") -> None:
+    """Print what a user should check; `rejected` names the lines that could not be read, or the file with them."""
+    for text in show_alarms(run["alarms"]):
+        progress.say(f"Note: {text}")
+    if rejected:
+        progress.say(f"Left out: {rejected}")
 
 
 def summarize_join(stats: JoinStats, progress: Progress) -> None:
