@@ -1,5 +1,6 @@
 import gc
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,17 @@ settings.load_profile("lookalike")
 # What has been collected stays until the end: looking for garbage in it would take a twentieth of the time.
 gc.disable()
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    # Other tests keep the other processors busy: one thread unless a test asks for more. Two take as long for a small
-    # run, and half as much processor time again.
-    os.sched_getaffinity = lambda _: {0}
+# Other tests keep the other processors busy, and two threads take as long for a small run as one, with half as much
+# processor time again. So every third test sees two processors, and runs with two threads unless it asks for another
+# number; the others see one. The choice depends on the name of the test alone: what fails also fails by itself.
+ONE, TWO = {0}, {0, 1}
+seen = ONE
+os.sched_getaffinity = lambda _: seen
+
+
+def pytest_runtest_setup(item):
+    global seen
+    seen = TWO if zlib.crc32(item.nodeid.encode()) % 3 == 0 else ONE
 
 
 def pytest_collection_finish():

@@ -55,6 +55,19 @@ def test_make_takes_the_first_python_that_is_new_enough(tmp_path):
     assert "\nmine -m venv .venv\n" in run(*asked, "PYTHON=mine", env=environ)
 
 
+def test_the_suite_runs_on_every_supported_python():
+    supported = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+    assert len(supported) > 2
+    assert f"\nPYTHONS ?= {' '.join(f'python{version}' for version in supported)}\n" in (ROOT / "Makefile").read_text()
+    asked = "test-pythons", f"PYTHONS={sys.executable}"
+    done = run(shutil.which("make"), "-C", ROOT, "--dry-run", "--always-make", *asked)
+    venv = f".venv-{sys.version_info.major}.{sys.version_info.minor}"
+    assert f"\n{sys.executable} -m venv {venv}\n" in done
+    assert f"\n{venv}/bin/pytest " in done
+    if (ROOT / ".github").exists():  # not in a source archive
+        assert f"python: {json.dumps(supported)}\n" in (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """Both archives; the wheel is made from what the source archive holds, so that the tree stays as it is."""

@@ -170,7 +170,7 @@ def test_parts_are_whole_or_cut_and_fit(groups, limit):
     nbytes = np.arange(1, len(members) + 1)
     weights = {head: nbytes[part_of == head].sum() for head in part_of.tolist()}
     if any(weights[part_of[k]] > limit and nbytes[k] > limit // 2 for k in range(len(members))):
-        with pytest.raises(ResourceError):
+        with pytest.raises(ResourceError, match=r"item \d+: its set takes .* Increase --memory"):
             pack_parts(part_of, nbytes, limit)
         return
     packing = pack_parts(part_of, nbytes, limit)

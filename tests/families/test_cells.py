@@ -110,7 +110,7 @@ def test_the_edge_rule_keeps_what_is_within_two_edges():
 @pytest.mark.parametrize("wrong", [{"widths": 0}, {"widths": [1, -1]}, {"widths": []}, {"widths": np.nan},
                                    {"r": 0}, {"r": 17}, {"edge": -0.1}, {"edge": 0.6}])  # fmt: skip
 def test_wrong_parameters_are_refused(wrong):
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=f"^{next(iter(wrong))} must be "):
         Cells(**({"widths": 1.0} | wrong))
 
 

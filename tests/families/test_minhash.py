@@ -117,7 +117,7 @@ def test_python_sets_are_taken_as_they_are():
 
 def test_wrong_parameters_are_refused():
     for wrong in ({"method": "md5"}, {"hashes": 0}, {"hashes": 65537}):
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match=f"^{next(iter(wrong))} must be "):
             MinHash(**wrong)
     with pytest.raises(ResourceError, match="fast"):
         MinHash(65536, method="permutation").signatures(sets_of([range(5000)]))

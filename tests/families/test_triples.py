@@ -53,7 +53,7 @@ def test_a_print_is_in_the_bucket_if_it_has_all_three_squares():
 
 @pytest.mark.parametrize("wrong", [{"squares": 2}, {"occupied": 0}, {"occupied": 1.1}])
 def test_wrong_parameters_are_refused(wrong):
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=rf"^{next(iter(wrong))} .*must be .*, not {next(iter(wrong.values()))}$"):
         Triples(**wrong)
 
 

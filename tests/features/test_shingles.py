@@ -13,16 +13,10 @@ from lookalike.features.shingles import Shingling, hash_lists, shingle_texts
 from lookalike.features.stopwords import stop_words
 from lookalike.features.unicode import UNICODE_VERSION, build_table, folding_table
 from lookalike.types import text_arrays
-from reference import fold, shingles, tokens
+from reference import KNOWN_UNICODE, LATER, fold, shingles, tokens
 
 SPECS = ["word:1", "word:2", "word:5", "char:1", "char:2", "char:9", "stopword:2"]
 STOPS = {token for word in stop_words("en") for token in tokens(word)[:1]}
-
-same_unicode = pytest.mark.skipif(
-    unicodedata.unidata_version != UNICODE_VERSION,
-    reason=f"this Python does not have Unicode {UNICODE_VERSION}",
-)
-pytestmark = same_unicode
 
 awkward = st.sampled_from(
     [*"aZ09 .,-_\n\t\x00éßﬁＡ½ﷺ…漢字カﾅはงဂក한عΣςİı😀", "é", "ᄒ", "́", "ः", "\u200d", "\ufeff", "\xad", "the", " and "]
@@ -89,28 +83,64 @@ def test_long_tokens_take_the_same_hash_on_both_paths():
         assert fast == table
 
 
-def test_broken_utf8_is_a_gap_and_nothing_outside_the_text_is_read():
-    for raw in (
-        b"ab\xffcd",
-        b"ab\xc3",
-        b"ab\xe4\xb8",
-        b"\xf0\x9f\x98",
-        b"\xf5\x80\x80\x80x",
-        b"\x80\x80",
-        b"\xed\xa0\x80",
-    ):
-        array = pa.Array.from_buffers(
-            pa.large_string(), 1, [None, pa.py_buffer(np.array([0, len(raw)], np.int64)), pa.py_buffer(raw)]
-        )
-        sets = shingle_texts(array, Shingling("word", 1))
-        assert len(sets) == 1
+BROKEN = {
+    b"ab\xffcd": "ab cd",
+    b"ab\xc3": "ab",
+    b"ab\xe4\xb8": "ab",
+    b"\xf0\x9f\x98": "",
+    b"\xf5\x80\x80\x80x": "x",
+    b"\x80\x80": "",
+    b"a\x80\x80b": "a b",
+    b"\xed\xa0\x80": "",
+    b"a\xed\xa0\x80b": "a b",
+}
+"""Texts with bytes that begin no whole character, and a text with a gap instead."""
 
 
+@pytest.mark.parametrize("spec", ["word:1", "char:2"])
+@pytest.mark.parametrize("raw", BROKEN)
+def test_bytes_that_begin_no_character_are_a_gap(raw, spec):
+    assert kernel_sets_of_bytes(raw, spec) == kernel_sets([BROKEN[raw]], spec)[0]
+
+
+@pytest.mark.parametrize("raw", [*BROKEN, b"ab", b"ab\xe4\xb8cd", b"\xe6\xbc\xa2", b"x" * 63, b"x" * 64])
+def test_nothing_outside_the_text_is_read(raw):
+    """What follows would complete a character that is cut off, or lengthen the last word."""
+    alone = kernel_sets_of_bytes(raw, "char:2")
+    for before, after in ((b"z", b"z"), (b"\xc3", b"\xa9"), (b"\xe4\xb8", b"\xad"), (b"\xf0\x9f\x98", b"\x80" * 64)):
+        assert kernel_sets_of_bytes(raw, "char:2", before, after) == alone, (before, after)
+
+
+def kernel_sets_of_bytes(raw, spec, before=b"", after=b""):
+    """The set of a text that is a part of a buffer."""
+    ends = np.array([len(before), len(before) + len(raw)], np.int64)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(before + raw + after)]
+    array = pa.Array.from_buffers(pa.large_string(), 1, buffers)
+    return frozenset(shingle_texts(array, Shingling.parse(spec))[0].tolist())
+
+
+def test_the_definition_knows_the_unicode_of_this_python():
+    assert unicodedata.unidata_version in KNOWN_UNICODE, "add its new characters to LATER in tests/support/reference.py"
+    if unicodedata.unidata_version == UNICODE_VERSION:
+        assert {unicodedata.category(chr(code)) for code in LATER} == {"Cn"}
+
+
+@pytest.mark.skipif(
+    unicodedata.unidata_version != UNICODE_VERSION, reason=f"this Python does not have Unicode {UNICODE_VERSION}"
+)
 def test_table_is_that_of_the_definition():
     stored, built = folding_table(), build_table()
     for ours, fresh in zip(stored, built):
         assert np.array_equal(ours, fresh)
     assert all(fold(chr(c)) == unicode.fold(chr(c)) for c in range(0x3000))
+
+
+def test_every_code_point_is_folded_as_defined():
+    """Whatever Unicode this Python has."""
+    for code in (c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF):
+        folded = "".join(piece for piece, _ in plain.pieces(chr(code)))
+        if folded != fold(chr(code)):  # a character that is only a gap may be left as it is
+            assert not tokens(folded + fold(chr(code))), hex(code)
 
 
 @given(text, st.sampled_from(SPECS), st.booleans())

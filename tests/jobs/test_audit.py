@@ -3,7 +3,7 @@ import pytest
 
 import lookalike as la
 from corpora import corpus
-from lookalike.jobs.dedup_alarms import InputFile, find_alarms
+from lookalike.jobs.dedup_alarms import InputFile, Removals, find_alarms
 from lookalike.tuning.intervals import grouped_interval, wilson_interval
 from reference import exact, shingles
 
@@ -55,12 +55,12 @@ def test_wilson_interval_of_known_cases():
     assert grouped_interval(np.array([0, 0]), np.array([0, 0])) == (0.0, 1.0)
 
 
-def kinds(keeper, counts=None, references=0, files=(), audit=None):
+def kinds(keeper, counts=None, references=0, files=(), audit=None, close=0, rejected=0):
     counts = np.ones(len(keeper)) if counts is None else counts
     removed = np.flatnonzero(np.array(keeper) >= 0)
     whole = [("all", references, len(keeper))]
     files = [InputFile(*file, int(np.sum(counts[file[1] : file[2]] == 0))) for file in files or whole]
-    found = find_alarms(removed, np.array(keeper)[removed], files, audit)
+    found = find_alarms(Removals(removed, np.array(keeper, int)[removed], close), files, audit, rejected)
     return [alarm["kind"] for alarm in found]
 
 
@@ -73,10 +73,23 @@ def test_alarms_ring_where_they_should_and_only_there():
     assert kinds(apart, files=[("a", 0, 500), ("b", 500, 1000)]) == ["file_mostly_removed"]
     assert kinds(quiet, counts=np.array([0] * 501 + [1] * 499)) == ["mostly_empty"]
     half = np.array([0] * 500 + [1] * 500)
-    assert kinds(quiet, counts=half) == []
-    assert kinds(quiet, counts=half, files=[("a", 0, 500), ("b", 500, 1000)]) == ["mostly_empty"]
-    assert kinds(quiet, counts=half, files=[("a", 0, 10), ("b", 10, 1000)]) == []
-    audit = {"recall": 0.9, "interval": [0.85, 0.95], "wanted": 0.99}
+    assert kinds(quiet, counts=half) == ["many_empty"]
+    assert kinds(quiet, counts=half, files=[("a", 0, 500), ("b", 500, 1000)]) == ["many_empty", "mostly_empty"]
+    assert kinds(quiet, counts=np.array([0] * 10 + [1] * 990), files=[("a", 0, 10), ("b", 10, 1000)]) == []
+    assert kinds(quiet, counts=np.array([0] * 50 + [1] * 950)) == []
+    assert kinds(quiet, counts=np.array([0] * 51 + [1] * 949)) == ["many_empty"]
+    one_copy = [number - 1 if number % 2 else -1 for number in range(1000)]
+    files = [("a", 0, 500), ("b", 500, 1000)]
+    assert kinds(one_copy, files=files) == []
+    assert kinds([*one_copy[:-2], 0, 2], files=files) == ["mostly_removed", "file_mostly_removed"]
+    assert kinds(one_copy, files=files, close=125) == []
+    assert kinds(one_copy, files=files, close=126) == ["close_calls"]
+    assert kinds(quiet, rejected=1) == ["rejected"]
+    assert kinds([]) == ["no_items"]
+    audit = {"recall": 0.9, "interval": [0.85, 0.95], "wanted": 0.99, "pairs": 20, "sample": 100}
     assert kinds(quiet, audit=audit) == ["recall_not_reached"]
-    assert kinds(quiet, audit={**audit, "interval": [0.85, 0.995]}) == []
+    assert kinds(quiet, audit={**audit, "interval": [0.85, 0.995]}) == ["recall_uncertain"]
+    assert kinds(quiet, audit={**audit, "recall": 1.0, "interval": [0.93, 1.0]}) == ["recall_uncertain"]
+    assert kinds(quiet, audit={**audit, "recall": 1.0, "interval": [0.95, 1.0]}) == []
+    assert kinds(quiet, audit={**audit, "recall": 1.0, "interval": [0.93, 1.0], "sample": 1000}) == []
     assert kinds(quiet, audit={**audit, "recall": None}) == []

@@ -142,6 +142,7 @@ def test_every_removal_is_direct_and_exact_with_other_options(options):
         for text in TEXTS
     ]
     removed = keepers_of(result)
+    assert len(removed) > 10
     for row in result.removed.to_pylist():
         similarity = exact("jaccard", sets[row["row"]], sets[row["kept_row"]])
         assert similarity >= Fraction(3, 5)
@@ -193,7 +194,7 @@ def test_run_json_records_everything(tmp_path):
     write_jsonl(tmp_path / "in.jsonl", TEXTS)
     returned = dedup_to_folder([tmp_path / "in.jsonl"], tmp_path / "out", Settings.parse())
     run = json.loads((tmp_path / "out/run.json").read_text())
-    assert returned["seconds"].pop("publishing") >= 0  # after run.json was written
+    assert returned["seconds"].pop("publishing") > 0  # after run.json was written
     assert run == json.loads(json.dumps(returned))
     assert set(run) >= {
         "version",
@@ -272,35 +273,36 @@ def test_200_000_identical_and_nearly_identical_documents():
     assert near.run["counts"]["kept"] == 1
 
 
-def test_wrong_options_are_refused_before_any_work(tmp_path):
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"threshold": 1.5}, "threshold must be above 0 and at most 1 for jaccard, not 1.5"),
+        ({"threshold": 0}, "threshold must be above 0 and at most 1 for jaccard, not 0"),
+        ({"threshold": "x"}, "threshold must be a number such as 0.8, not x"),
+        ({"threshold": "0.12345678901"}, "threshold 0.12345678901 has more than nine decimals"),
+        ({"recall": 1, "method": "lsh"}, "recall must be below 1, since hashing can miss a pair"),
+        ({"recall": 0}, "--recall must be above 0 and at most 1, not 0"),
+        ({"hashes": 0}, "hashes must be a whole number from 1 to 65536, not 0"),
+        ({"measure": "manhattan"}, "measure must be one of .*, not 'manhattan'"),
+        ({"measure": "overlap", "threshold": 3, "method": "lsh"}, "--measure overlap: minhash cannot promise a recall"),
+        ({"measure": "containment", "method": "lsh"}, "--measure containment: minhash cannot promise a recall"),
+        ({"method": "guess"}, "--method must be one of auto, lsh, exact, brute, not 'guess'"),
+        ({"method": "merge"}, "--method must be one of auto, lsh, exact, brute, not 'merge'"),
+        ({"shingle": "word"}, "--shingle 'word': write word:5"),
+        ({"threads": 0}, "--threads must be at least 1, not 0"),
+        ({"seed": -1}, "--seed must be from 0 to .*, not -1"),
+        ({"on_error": "ignore"}, "--on-error must be one of stop, skip, not 'ignore'"),
+        ({"encoding": "utf-99"}, "--encoding 'utf-99' is not known"),
+        ({"keep": "best"}, "--keep must be one of .*, not 'best'"),
+        ({"policy": "all"}, "--policy must be one of direct, connected, not 'all'"),
+    ],
+)
+def test_wrong_options_are_refused_before_any_work(tmp_path, options, says):
     path = tmp_path / "in.jsonl"
     write_jsonl(path, ["a", "b"])
-    wrong = [
-        {"threshold": 1.5},
-        {"threshold": 0},
-        {"threshold": "x"},
-        {"recall": 1, "method": "lsh"},
-        {"recall": 0},
-        {"hashes": 0},
-        {"measure": "manhattan"},
-        {"measure": "overlap", "threshold": 3, "method": "lsh"},
-        {"measure": "containment", "method": "lsh"},
-        {"method": "guess"},
-        {"method": "merge"},
-        {"shingle": "word"},
-        {"threads": 0},
-        {"seed": -1},
-        {"on_error": "ignore"},
-        {"encoding": "utf-99"},
-        {"keep": "best"},
-        {"policy": "all"},
-        {"threshold": "0.12345678901"},
-    ]
-    for options in wrong:
-        with pytest.raises(UsageError):
-            la.dedup(path, out=tmp_path / "out", **options)
-        assert not (tmp_path / "out").exists()
-        assert sorted(p.name for p in tmp_path.iterdir()) == ["in.jsonl"]
+    with pytest.raises(UsageError, match=f"^{says}"):
+        la.dedup(path, out=tmp_path / "out", **options)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["in.jsonl"]
 
 
 def test_bad_columns_are_named():

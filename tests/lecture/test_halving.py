@@ -171,5 +171,6 @@ def test_empty_sets_and_none():
     "wrong", [{"bands": 0}, {"rows": 0}, {"rows": 65}, {"low": 0.9}, {"high": 1.1}, {"least_rows": 0}]
 )
 def test_wrong_parameters_are_refused(wrong):
-    with pytest.raises(UsageError):
+    [(name, value)] = wrong.items()
+    with pytest.raises(UsageError, match=rf"\b{name}\b.* not .*{value}"):
         Halving(**wrong)

@@ -141,10 +141,21 @@ def test_bad_measurements_are_named():
         find_faces(np.zeros(4))
 
 
-@pytest.mark.parametrize("wrong", [{"noise": 0}, {"recall": 1}, {"threshold": 0}, {"threshold": 5}, {"k": 0},
-                                   {"functions": 1000}, {"noise": 3, "functions": None, "widths": 0.001}])  # fmt: skip
-def test_wrong_options_are_refused(wrong):
-    with pytest.raises(UsageError):
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"noise": 0}, "noise must be above 0 and below 10 standard deviations, not 0"),
+        ({"recall": 1}, "recall must be above 0 and below 1, not 1"),
+        ({"threshold": 0}, "threshold must be from 1 to 4, the number of measurements, not 0"),
+        ({"threshold": 5}, "threshold must be from 1 to 4, the number of measurements, not 5"),
+        ({"k": 0}, "k must be at least 1, not 0"),
+        ({"functions": 0}, "functions must be from 1 to 512, not 0"),
+        ({"functions": 1000}, "functions must be from 1 to 512, not 1000"),
+        ({"noise": 3, "widths": 0.001}, "512 functions cannot reach recall 0.999; ask for less, or for wider cells"),
+    ],
+)
+def test_wrong_options_are_refused(wrong, says):
+    with pytest.raises(UsageError, match=f"^{says}"):
         find_faces(people(20, 4), **wrong)
 
 

@@ -100,10 +100,13 @@ def test_by_default_strangers_do_not_match():
 
 
 def test_wrong_options_are_refused():
-    for wrong in ({"k": 0}, {"triples": 0}, {"threshold": 0}, {"threshold": 1.5}, {"rotation": "left"}):
-        with pytest.raises(UsageError):
+    for wrong in ({"k": 0}, {"triples": 0}, {"threshold": 0}, {"threshold": 1.5}):
+        [(name, value)] = wrong.items()
+        with pytest.raises(UsageError, match=rf"^{name} must be .*, not {value}$"):
             find_prints(draw_prints(2), **wrong)
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="rotation one of axis, angles, none"):
+        find_prints(draw_prints(2), rotation="left")
+    with pytest.raises(UsageError, match="pairs must be at least 1"):
         simulate_rates(0)
 
 

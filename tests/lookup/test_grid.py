@@ -60,7 +60,7 @@ def test_parts_of_the_normalisation_can_be_skipped():
     without = Prints(prints.names, prints.indptr, prints.x, prints.y, np.full(len(prints.x), np.nan))
     assert furthest(normalise(without, rotation="angles"), normalise(prints, rotation="axis")) < 1e-12
     for wrong in ({"scale": "half"}, {"rotation": "left"}):
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match="scale must be one of spread, none; rotation one of axis, angles, none"):
             normalise(prints, **wrong)
 
 
@@ -107,5 +107,5 @@ def test_the_grid_has_a_fifth_of_its_squares_occupied():
     for minutiae in (20, 45, 80):
         prints = normalise(draw_prints(30, minutiae))
         assert choose_grid(prints).occupy(prints).mean() == pytest.approx(0.2, abs=0.03)
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=r"edge must be from 0 to 0\.5 .*, not 0\.7"):
         choose_grid(prints, edge=0.7)

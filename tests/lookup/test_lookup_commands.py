@@ -123,21 +123,23 @@ def test_mistakes(cli, people, tmp_path):
     (tmp_path / "text.csv").write_text("a,b\nx,y\n")
     np.save(tmp_path / "flat.npy", np.zeros(4))
     (tmp_path / "no.npy").write_bytes(b"no array")
-    for arguments, code in (
-        (["absent.csv"], 2),
-        (["probes.csv", "--against", "absent.csv"], 2),
-        (["gallery.csv", "--encoding", "latin-1", "--id", "who"], 3),
-        (["gallery.csv", "--encoding", "latin-1", "--noise", "0"], 2),
-        (["gallery.csv", "--encoding", "latin-1", "--json"], 2),
-        (["gallery.csv", "--encoding", "latin-1", "-o", "x.doc"], 2),
-        (["text.csv"], 3),
-        (["flat.npy"], 3),
-        (["no.npy"], 3),
-        (["gallery.txt"], 2),
+    (tmp_path / "words.txt").write_text("one two\n")
+    gallery = "gallery.csv", "--encoding", "latin-1"
+    for arguments, code, says in (
+        (["absent.csv"], 2, "absent.csv: no such file or folder"),
+        (["probes.csv", "--against", "absent.csv"], 2, "absent.csv: no such file or folder"),
+        ([*gallery, "--id", "who"], 3, "gallery.csv: no column 'who'; its columns are 'name', "),
+        ([*gallery, "--noise", "0"], 2, "--noise must be above 0 and below 10 standard deviations, not 0.0"),
+        ([*gallery, "--json"], 2, "--json and the matches would both go to stdout; name a file with -o"),
+        ([*gallery, "-o", "x.doc"], 2, "x.doc: the file name must end in .parquet, "),
+        (["text.csv"], 3, "text.csv: no column looks like a measurement"),
+        (["flat.npy"], 3, "flat.npy: has an array of shape (4,)"),
+        (["no.npy"], 3, "no.npy: not a .npy file of numbers"),
+        (["words.txt"], 2, "words.txt: the file name must end in .csv, "),
     ):
         done = cli("faces", *arguments)
         assert (arguments, done.code) == (arguments, code)
-        assert done.err.startswith("lookalike: ") or "Error" in done.err
+        assert done.err.startswith(f"lookalike: {says}")
 
 
 @pytest.fixture

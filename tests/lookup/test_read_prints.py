@@ -61,7 +61,7 @@ def test_bad_tables_are_named(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,\n")
     with pytest.raises(BadDataError, match=r"a\.csv: row 1, column y: the value is missing"):
         read_prints([tmp_path / "a.csv"])
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=r"absent\.xyt: no such file"):
         read_prints([tmp_path / "absent.xyt"])
     with pytest.raises(UsageError, match="standard input"):
         read_prints(["-"])

@@ -177,3 +177,4 @@ def number(a: str, b: str) -> int:
 
 
 LEVEL_OF = {f.__name__: f for f in (person, text, address, code, phone, email, date, number)}
+LEVEL_OF["place"] = person

@@ -26,6 +26,7 @@ def parse_small(_, *given, **named):
 if __name__ == "__main__":
     faulthandler.enable()
     lookalike.cli.progress.PLAIN_SECONDS = 0.2
+    lookalike.cli.progress.MOVING_SECONDS = 0.001
     Execution.parse = classmethod(parse_small)
     Budget.split = classmethod(
         lambda cls, total_bytes: cls(total_bytes, held_bytes=0, sets_bytes=1 << 18, piece_bytes=1 << 16)

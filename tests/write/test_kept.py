@@ -212,7 +212,7 @@ def test_no_row_groups_at_all_with_encoders(tmp_path: Path) -> None:
 def test_an_error_while_a_row_group_is_encoded_is_raised(tmp_path: Path) -> None:
     layout = Layout("table", b"", "zstd", RICH.schema, 10)
     other = pa.table({"other": range(10)})
-    with ThreadPoolExecutor(2) as pool, pytest.raises((ValueError, pa.ArrowInvalid)):
+    with ThreadPoolExecutor(2) as pool, pytest.raises(pa.ArrowInvalid, match="schema does not match"):
         write(tmp_path, "in.parquet", layout, [other], encoders=Encoders(pool.submit, 2, 1 << 30))
 
 
@@ -234,7 +234,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, bad: int) -> None:
     files = [(f"{n}.txt", b"text") for n in range(100)]
     (tmp_path / "kept" / f"{bad}.txt").mkdir(parents=True)
     with ThreadPoolExecutor(2) as pool:
-        with pytest.raises(IsADirectoryError):
+        with pytest.raises(IsADirectoryError, match=f"{bad}.txt"):
             write(tmp_path, "0.txt", Layout("files"), [joined(files)], encoders=Encoders(pool.submit, 2, 1 << 20))
         written = sorted(tmp_path.glob("kept/*"))
         assert all(path.read_bytes() == b"text" for path in written if path.is_file())
@@ -244,7 +244,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, bad: int) -> None:
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("name", ["a" * 300, "no/\udcff/such\0name"])
 def test_the_error_of_a_file_is_that_of_python(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError if "\0" in name else OSError, match=r"null byte|too long"):
+    with pytest.raises(ValueError if "\0" in name else OSError, match=r"null (byte|character)|too long"):
         write(tmp_path, "0.txt", Layout("files"), [joined([("before", b"text"), (name, b"text"), ("after", b"text")])])
     assert not (tmp_path / "kept" / "after").exists()
 

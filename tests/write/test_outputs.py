@@ -102,7 +102,7 @@ def test_the_old_output_is_restored_if_renaming_fails(tmp_path: Path, monkeypatc
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", failing)
-    with pytest.raises(OSError, match="broken"), OutputFolder(tmp_path / "out", overwrite=True):
+    with pytest.raises(ResourceError, match="out: the disk failed"), OutputFolder(tmp_path / "out", overwrite=True):
         pass
     assert (tmp_path / "out/run.json").read_text() == record("old")
     assert len(list(tmp_path.iterdir())) == 1
@@ -133,7 +133,8 @@ def test_a_full_disk_reported_by_arrow_is_recognised(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     # by a file object: given a path, Arrow would remove the device after the error
-    with pytest.raises(ResourceError), OutputFolder(tmp_path / "out"), pa.OSFile("/dev/full", "wb") as full:
+    full_disk = pytest.raises(ResourceError, match="no space left on the disk")
+    with full_disk, OutputFolder(tmp_path / "out"), pa.OSFile("/dev/full", "wb") as full:
         pq.write_table(pa.table({"a": range(10)}), full)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import warnings
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from os import PathLike
@@ -11,6 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import pyarrow as pa
 
+from lookalike.engine.columns import check_compared
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features.shingles import hash_lists
 from lookalike.read import looks_like_paths, open_data, open_inputs
@@ -66,7 +68,12 @@ def open_sources(data: Data, column: str, encoding: str = "utf-8", name: str = "
     if isinstance(data, str) and _is_text(data):
         start = data if len(data) <= 40 else f"{data[:40]}..."
         raise UsageError(f"{start}: no such file or folder; if it is a text, pass a list of texts: [text]")
-    return open_inputs(paths, encoding=encoding)
+    return open_inputs(paths, encoding=encoding, note=_warn)
+
+
+def _warn(text: str) -> None:
+    """Tell a Python caller what is not read."""
+    warnings.warn(text, stacklevel=4)
 
 
 def _is_text(name: str) -> bool:
@@ -102,7 +109,9 @@ def as_sets(data: Data | Sets, column: str, encoding: str = "utf-8") -> Sets:
     if isinstance(data, Sets):
         return data
     if looks_like_paths(data) or has_columns(data):
-        return Sets.joined([_sets_in(source, column) for source in open_sources(data, column, encoding)])
+        sources = open_sources(data, column, encoding)
+        check_compared(sources, column)
+        return Sets.joined([_sets_in(source, column) for source in sources])
     lists = [list(one) for one in data]  # type: ignore[union-attr]
     if not lists:
         return hash_lists(pa.array([], pa.list_(pa.int64())))

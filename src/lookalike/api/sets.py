@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.api.inputs import Data, Number, as_sets, open_sources
+from lookalike.engine.columns import check_compared
 from lookalike.engine.memory import Budget, parse_memory
 from lookalike.engine.workers import Workers, count_threads
 from lookalike.errors import UsageError
@@ -58,7 +59,9 @@ def transpose(
     >>> neighbors(goods, k=1, id="id").select(["left", "right"]).to_pylist()[0]
     {'left': 'bread', 'right': 'milk'}
     """
-    return invert(open_sources(data, column, encoding), column, Budget.split(parse_memory(memory)).sets_bytes)
+    sources = open_sources(data, column, encoding)
+    check_compared(sources, column)
+    return invert(sources, column, Budget.split(parse_memory(memory)).sets_bytes)
 
 
 def hamming_lsh(
@@ -182,7 +185,9 @@ def sketch(
     family = MinHash(hashes, seed)  # checks both
     shingling = Shingling.parse(shingle, bag=bag, language=language)
     wanted = Wanted(column)
-    blocks = (block for source in open_sources(data, column, encoding) for block in source.blocks())
+    sources = open_sources(data, column, encoding)
+    check_compared(sources, column)
+    blocks = (block for source in sources for block in source.blocks())
     with Workers(count_threads(threads)) as workers:
         values = workers.map(
             lambda block: sketch_features(block.items(wanted).features, shingling, family.seed, hashes), blocks

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lookalike.api.inputs import Data, Measure, Method, Number, OnError, SetMeasure, open_sources
 from lookalike.api.vectors import vectors_in
+from lookalike.engine.columns import check_compared
 from lookalike.engine.memory import Budget, parse_memory
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
@@ -334,6 +335,7 @@ def kernel(
         memory=memory,
     )
     columns = None if b is None else open_sources(b, column, encoding, "b")
+    check_compared(columns or [], column)
     return similarity_matrix(sources, columns, asked)
 
 
@@ -344,4 +346,5 @@ def _open_items(
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return data, []
     sources = open_sources(data, column, encoding, name)
+    check_compared(sources, column)
     return (vectors_in(sources, Wanted(column, (), skip_errors)) if measure == "cosine" else None), sources

@@ -57,6 +57,7 @@ def pack_parts(
     limit: int,
     name_of: Callable[[int], str] = "item {}".format,
     goal: int | None = None,
+    block_bytes: int | None = None,
 ) -> Packing:
     """Combine whole parts to blocks of at most `limit` bytes, and split larger parts.
 
@@ -70,6 +71,8 @@ def pack_parts(
         How a message names a member.
     goal
         Stop filling a block at this size; a larger part that is within the limit becomes a block of its own.
+    block_bytes
+        The size of the blocks of a larger part, at most half of the limit; a member can take half of the limit.
 
     Examples
     --------
@@ -90,7 +93,7 @@ def pack_parts(
         elif taken[end] - taken[start] <= limit:
             cuts = [start, end]
         else:
-            cuts = _cut(taken, start, end, limit // 2, lambda k: name_of(int(by_part[k])))
+            cuts = _cut(taken, start, end, limit // 2, block_bytes or limit // 2, lambda k: name_of(int(by_part[k])))
         for first, last in pairwise(cuts):
             block_of[by_part[first:last]] = block
             block += 1
@@ -99,16 +102,16 @@ def pack_parts(
     return Packing(block_of, batches)
 
 
-def _cut(taken: Int64, start: int, end: int, limit: int, name_of: Callable[[int], str]) -> list[int]:
-    """Split one part into blocks of at most `limit` bytes."""
+def _cut(taken: Int64, start: int, end: int, limit: int, goal: int, name_of: Callable[[int], str]) -> list[int]:
+    """Split one part into blocks of at most `goal` bytes, or of one member of at most `limit` bytes."""
     cuts = [start]
     while cuts[-1] < end:
-        cut = min(end, int(np.searchsorted(taken, taken[cuts[-1]] + limit, side="right")) - 1)
-        if cut == cuts[-1]:
-            needed = int(taken[cut + 1] - taken[cut])
+        cut = min(end, int(np.searchsorted(taken, taken[cuts[-1]] + goal, side="right")) - 1)
+        cut = max(cut, cuts[-1] + 1)
+        if (needed := int(taken[cut] - taken[cuts[-1]])) > limit:
             raise ResourceError(
-                f"{name_of(cut)}: its set takes {needed / 2**20:,.0f} MiB; {limit / 2**20:,.0f} MiB are available for "
-                "one. Increase --memory, or leave the largest items out"
+                f"{name_of(cuts[-1])}: its set takes {needed / 2**20:,.0f} MiB; {limit / 2**20:,.0f} MiB are available "
+                "for one. Increase --memory, or leave the largest items out"
             )
         cuts.append(cut)
     return cuts

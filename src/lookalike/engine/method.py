@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lookalike.candidates.buckets import group_prints
 from lookalike.candidates.prefix import OVERSIZE
+from lookalike.engine.columns import check_columns
 from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings, plan_for
@@ -23,7 +24,6 @@ from lookalike.errors import UsageError
 from lookalike.features.shingles import sets_of
 from lookalike.kernels.minhash import key_sets
 from lookalike.kernels.sets import fingerprint_sets
-from lookalike.read.columns import missing_column
 from lookalike.tuning.plan import Plan, TooFewHashesError, tune
 from lookalike.tuning.thresholds import written
 from lookalike.types import Int64, Sets, Source, VectorKind, Wanted, to_arrow, to_numpy
@@ -90,16 +90,9 @@ class Choice:
         return {"method": self.method, "predicted_seconds": self.seconds, "why": self.why}
 
 
-def check_known_column(sources: list[Source], column: str) -> None:
-    """Refuse a misspelt column before a plan is reported, if the last file says which columns it has."""
-    for source in sources[-1:]:
-        if (names := source.column_names()) and column not in names:
-            raise missing_column(column, source.name, names)
-
-
 def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice | None]:
     """Replace "auto" in the settings by a method; also return why it was chosen."""
-    check_known_column(sources, settings.items.column)
+    check_columns(sources, settings.items)
     if kind := vectors_of(sources, settings.items.column, settings.matching.measure):
         return _choose_for_vectors(sources, for_vectors(settings, kind), kind)
     if settings.matching.method != "auto":
@@ -175,7 +168,7 @@ def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorK
     cost = {"brute": brute_cost(seen, float(matching.measure.threshold))}
     if plan:
         cost["lsh"] = lsh_cost(seen, plan)
-    seconds = {method: nanoseconds / 1e9 / settings.execution.threads for method, nanoseconds in cost.items()}
+    seconds = {method: predicted.seconds(settings.execution.threads) for method, predicted in cost.items()}
     best = matching.method
     if best == "auto" or (best == "lsh" and plan is None):
         best = min(seconds, key=lambda method: seconds[method])

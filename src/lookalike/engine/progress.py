@@ -28,6 +28,8 @@ class Progress:
         self.seconds: dict[str, float] = {}
         self.bytes: dict[str, dict[str, int]] = {}
         """Bytes read and written by stage; empty if the system does not count them."""
+        self.notes: list[str] = []
+        """Remarks for the user that also belong in run.json."""
         self._active: list[tuple[str, int | None, str]] = []
         self._since: tuple[float, dict[str, int] | None] = (0.0, None)
 
@@ -78,6 +80,11 @@ class Progress:
 
     def finish(self) -> None:
         """Called after the last stage."""
+
+    def note(self, text: str) -> None:
+        """Report a remark, and keep it."""
+        self.notes.append(text)
+        self.say(text)
 
     def say(self, text: str) -> None:
         """Report a message."""

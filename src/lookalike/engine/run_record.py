@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import peak_memory_bytes
-from lookalike.errors import BadDataError, LookalikeError, UsageError
+from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError, is_device_failure
 from lookalike.types import RUN_FILE, parse_record
 from lookalike.version import __version__
+from lookalike.write.files import describe_failure, disk_errors
 
 if TYPE_CHECKING:
     from lookalike.tuning.plan import Plan
@@ -27,7 +28,8 @@ def read_run(out: str | Path) -> dict[str, Any]:
         raise UsageError(f"{out}: no such folder")
     if not path.is_file():
         raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is missing)")
-    found = parse_record(path.read_bytes())
+    with disk_errors(path):
+        found = parse_record(path.read_bytes())
     if found is None:
         raise BadDataError(f"{path}: is damaged or not a record of lookalike; run dedup on the input again")
     options = found["options"]
@@ -55,6 +57,8 @@ def damage_reported(out: str | Path, command: str) -> Iterator[None]:
     except LookalikeError:
         raise
     except DAMAGE as error:
+        if is_device_failure(error):
+            raise ResourceError(f"{out}: {describe_failure(error)}") from error
         if isinstance(error, OSError) and error.errno is not None:
             raise  # a disk, not what is on it; Arrow has no number for files that it cannot decode
         reason = (str(error).splitlines() or [""])[0]
@@ -99,5 +103,6 @@ def describe_run(
         "counts": counts,
         **used(progress),
         "alarms": alarms,
+        "notes": progress.notes,
         "audit": audit,
     }

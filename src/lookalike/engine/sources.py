@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from lookalike.engine.columns import check_compared
 from lookalike.engine.execution import Execution
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import ItemSettings
@@ -37,8 +38,9 @@ def open_files(
     with progress.stage("planning"):
         sources, others = open_sides(
             inputs, against, settings.items.encoding, spool, settings.execution.limits,
-            skip_errors=settings.items.skip_errors, note=progress.say,
+            skip_errors=settings.items.skip_errors, note=progress.note,
         )  # fmt: skip
         if transposed:
+            check_compared(sources, settings.items.column)
             sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     return sources, others

@@ -33,8 +33,10 @@ KINDS_READ = 64
 # Nanoseconds of one thread, measured; docs/log.md tests the predictions on data that was not used to fit them.
 MULTIPLY, PAIR = 0.028, 1.2
 """One product of two numbers in a matrix product; and for each pair, checking the sum."""
-PRODUCTS = 5e7
+PRODUCTS = 6e6
 """Before the first product: loading its library and setting its number of threads."""
+DRAW, JOIN = 14.0, 5e4
+"""Before the first key, one number of a hash function is drawn; and each band is joined, however few its items are."""
 PROJECT = {"cosine": 0.087, "euclidean": 0.23, "hamming": 0.8}
 """One number of a vector times one number of a hash function; for hamming, one bit looked up."""
 BAND = 60.0
@@ -153,13 +155,34 @@ def _values(rows: Any, left: Any, right: Any, measure: Measure, kind: VectorKind
     return values
 
 
-def lsh_cost(sample: VectorSample, plan: Plan) -> float:
-    """The nanoseconds that hashing the vectors and comparing those that share buckets will take."""
+@frozen
+class Cost:
+    """What a method is predicted to take, in nanoseconds."""
+
+    once: float
+    """Before any vector is compared, on one thread."""
+    shared: float
+    """What threads share."""
+
+    def seconds(self, threads: int) -> float:
+        """The time with a number of threads.
+
+        Examples
+        --------
+        >>> Cost(once=1e9, shared=4e9).seconds(2)
+        3.0
+        """
+        return (self.once + self.shared / threads) / 1e9
+
+
+def lsh_cost(sample: VectorSample, plan: Plan) -> Cost:
+    """Drawing the hash functions, hashing the vectors and comparing those that share buckets."""
     values = np.clip(sample.values, -1.0, 1.0) if plan.measure == "cosine" else sample.values
     # A pair that shares several buckets is compared in each of them.
     meetings = sample.grown(plan.bands * _per_value(plan, values))
-    hashing = plan.used_hashes * PROJECT[plan.measure] * (1 if plan.measure == "hamming" else sample.kind.dimension)
-    return sample.items * (hashing + plan.bands * BAND) + meetings * _comparing(sample)
+    numbers = plan.used_hashes * (1 if plan.measure == "hamming" else sample.kind.dimension)
+    hashing = numbers * PROJECT[plan.measure] + plan.bands * BAND
+    return Cost(numbers * DRAW + plan.bands * JOIN, sample.items * hashing + meetings * _comparing(sample))
 
 
 def _per_value(plan: Plan, values: Float64) -> Float64:
@@ -180,13 +203,13 @@ def _comparing(sample: VectorSample) -> float:
     return COMPARE + own + (FETCH if 8 * kind.words * sample.items > CACHE_BYTES else 0.0)
 
 
-def brute_cost(sample: VectorSample, threshold: float) -> float:
-    """The nanoseconds that comparing every pair will take (for bit strings, every pair that can be near enough)."""
+def brute_cost(sample: VectorSample, threshold: float) -> Cost:
+    """Comparing every pair (for bit strings, every pair that can be near enough)."""
     if sample.kind.scalar == "bits":
-        return _bits_cost(sample, int(threshold))
+        return Cost(0.0, _bits_cost(sample, int(threshold)))
     pairs = sample.items * (sample.items - 1) / 2
     near = sample.grown(sample.near.astype(np.float64))
-    return PRODUCTS + pairs * (sample.kind.dimension * MULTIPLY + PAIR) + near * _comparing(sample)
+    return Cost(PRODUCTS, pairs * (sample.kind.dimension * MULTIPLY + PAIR) + near * _comparing(sample))
 
 
 def _bits_cost(sample: VectorSample, most: int) -> float:

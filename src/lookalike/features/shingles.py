@@ -16,7 +16,7 @@ from lookalike.kernels import sets as set_kernels
 from lookalike.kernels import shingles as kernels
 from lookalike.kernels.chunks import CHUNK_BYTES
 from lookalike.kernels.hashing import LARGEST
-from lookalike.types import Int64, Sets, UInt32, UInt64, distinct, text_arrays, to_arrow, to_numpy
+from lookalike.types import Int64, Sets, UInt32, UInt64, distinct, text_arrays, to_arrow, to_numpy, words_in
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
@@ -122,7 +122,7 @@ def _sets_in(lists: pa.Array) -> Sets:
     """The sets from which `as_elements` made a column."""
     indptr: Int64 = to_numpy(lists.offsets)
     buffer, first = lists.values.buffers()[1], lists.values.offset
-    elements = np.empty(0, np.uint64) if buffer is None else np.frombuffer(buffer, np.uint64)[first:]
+    elements = np.empty(0, np.uint64) if buffer is None else words_in(buffer, np.uint64, -1, 8 * first)
     return Sets(indptr - indptr[0], elements[indptr[0] : indptr[-1]])
 
 

@@ -74,7 +74,7 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
         outputs=[Path(out)],
         limits=settings.execution.limits,
         skip_errors=settings.items.skip_errors,
-        note=progress.say,
+        note=progress.note,
     )
     settings, _ = choose(sources, settings)  # the plan for vectors depends on their kind
     with open_run(settings, progress) as run:

@@ -209,7 +209,7 @@ def dedup_to_folder(
     if into is not None and (record := finish_committed(output, into, asked)):
         return record
     with output as folder, ExitStack() as stack:
-        plan = plan_files(inputs, reference, settings, output, progress)
+        plan = plan_files(inputs, reference, settings, output, progress, options.rank)
         work = plan.open_work(output, folder, asked, stages)
         forecast = plan.check_forecast(output, stages, progress)
         report_reused(work, progress)
@@ -325,7 +325,7 @@ def dedup_in_memory(
 ) -> DedupResult:
     """Deduplicate and return everything as tables; the kept items are added to `into`."""
     options, progress = options or DedupOptions(), Progress()
-    plan = plan_sources(sources, references, settings, progress)
+    plan = plan_sources(sources, references, settings, progress, options.rank)
     with open_run(plan.settings, progress, nbytes=plan.nbytes) as run:
         found = find_duplicates(run, sources, references, options, save_graph=False)
         with adding_kept(run, found, into, numbered=True) as added:

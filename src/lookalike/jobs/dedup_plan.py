@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from lookalike.engine.columns import check_optional
 from lookalike.engine.forecast import Forecast, check_forecast, forecast_run
 from lookalike.engine.method import Choice, choose, report_plan
 from lookalike.engine.progress import Progress
@@ -66,24 +67,34 @@ def plan_files(
     settings: Settings,
     output: OutputFolder,
     progress: Progress,
+    rank: tuple[str, str | None],
 ) -> DedupPlan:
     """Open the inputs of a run into a folder, choose the method, and report it."""
     opened = partial(
         open_inputs, encoding=settings.items.encoding, spool=output.spool, outputs=output.places,
-        limits=settings.execution.limits, skip_errors=settings.items.skip_errors, note=progress.say,
+        limits=settings.execution.limits, skip_errors=settings.items.skip_errors, note=progress.note,
     )  # fmt: skip
     expect(*FIRST_KERNELS)
     with progress.stage("planning"):
         sources, references = opened(inputs), _open_references(reference, opened)
-    plan = plan_sources(sources, references, settings, progress)
+    plan = plan_sources(sources, references, settings, progress, rank)
     report_plan(plan.settings, plan.choice, progress)
     return plan
 
 
-def plan_sources(sources: list[Source], references: list[Source], settings: Settings, progress: Progress) -> DedupPlan:
-    """Choose the method."""
+def plan_sources(
+    sources: list[Source],
+    references: list[Source],
+    settings: Settings,
+    progress: Progress,
+    rank: tuple[str, str | None],
+) -> DedupPlan:
+    """Choose the method; `rank` is the keep rule and its column."""
     expect(*FIRST_KERNELS)
+    rule, column = rank
     with progress.stage("planning"):
+        if column is not None:
+            check_optional(sources, column, "keep", rule + ":{}")
         settings, choice = choose(references + sources, settings)
     expect(f"dedup {settings.matching.method}")
     return DedupPlan(sources, references, settings, choice)

@@ -15,7 +15,7 @@ from lookalike.engine.corpus import Corpus
 from lookalike.engine.run import Run
 from lookalike.engine.settings import Settings
 from lookalike.errors import BadDataError
-from lookalike.jobs.dedup_alarms import InputFile, find_alarms
+from lookalike.jobs.dedup_alarms import InputFile, Removals, count_close, find_alarms
 from lookalike.matching.decisions import CollectedDecisions, Outcome
 from lookalike.matching.pair_graph import PairGraph
 from lookalike.matching.stages import LOCAL, Stages
@@ -74,9 +74,11 @@ class Deduplicated:
         starts = self.corpus.starts.tolist()
         names = [source.name for source in self.corpus.sources]
         files = [InputFile(*file) for file in zip(names, starts[:-1], starts[1:], self.empty)]
-        files = files[self.reference_sources :]
-        alarms = find_alarms(self.outcome.removed, self.outcome.keeper, files, self.audit)
-        return self.collected.alarms() + alarms
+        measure, outcome = self.collected.measure, self.outcome
+        close = count_close(outcome.similarity, float(measure.threshold), measure.column == "distance")
+        removals = Removals(outcome.removed, outcome.keeper, close)
+        alarms = find_alarms(removals, files[self.reference_sources :], self.audit, len(self.corpus.rejected))
+        return alarms + self.collected.alarms()
 
     def removed(self) -> Iterator[pa.Table]:
         """Every removal with its reason, in input order, in batches."""

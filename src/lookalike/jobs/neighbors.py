@@ -13,6 +13,8 @@ import pyarrow as pa
 
 from lookalike.candidates.neighbors import NearestSets, about_bytes, nearest
 from lookalike.candidates.numbering import number_elements
+from lookalike.engine.alarms import about_rejected
+from lookalike.engine.columns import check_columns
 from lookalike.engine.corpus import Corpus, ReadSettings, read_corpus
 from lookalike.engine.execution import Execution
 from lookalike.engine.forecast import count_items
@@ -32,6 +34,7 @@ from lookalike.matching.nearest import nearest_vectors
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow, total_bytes
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
+from lookalike.types.wording import count
 from lookalike.verify.measures import Measure
 
 SURELY = 2
@@ -85,6 +88,20 @@ class NeighborSettings:
     def threshold(self) -> tuple[int, int] | None:
         """Numerator and denominator, for the kernels."""
         return self.measure.arguments[1:] if self.bounded else None
+
+    def describe(self) -> str:
+        """The plan in a sentence.
+
+        Examples
+        --------
+        >>> NeighborSettings.parse(3, threshold=0.5).describe()
+        'Plan: exact search. Up to 3 neighbours per item with jaccard 0.5 or more; none is missed.'
+        """
+        limit = f" by {self.measure.name}"
+        if self.bounded:
+            limit = f" with {self.measure.name} {self.measure.written} or "
+            limit += "less" if self.measure.column == "distance" else "more"
+        return f"Plan: exact search. Up to {count(self.k, 'neighbour')} per item{limit}; none is missed."
 
     def for_vectors(self, kind: VectorKind) -> NeighborSettings:
         """The same settings for items that are vectors."""
@@ -155,8 +172,10 @@ def find_neighbors(
     expect("neighbors")
     everything = sources + others
     with progress.stage("planning"):
+        check_columns(everything, settings.items)
         kind = vectors_of(everything, settings.items.column, settings.measure)
         _check_beforehand(everything, settings, kind)
+    progress.say(settings.describe())
     nbytes = total_bytes(everything)
     with open_run(settings.for_vectors(kind) if kind else settings, progress, nbytes=nbytes) as run:
         with progress.stage("reading", nbytes, "B"):
@@ -296,5 +315,6 @@ def neighbors_of_files(
     found = find_neighbors(sources, others, settings, progress)
     options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
     options["transpose"] = transposed
-    record = describe_run({**settings.to_dict(), **options}, None, found.counts, [], progress)
+    alarms = about_rejected(len(found.corpus.rejected), len(found.corpus))
+    record = describe_run({**settings.to_dict(), **options}, None, found.counts, alarms, progress)
     return found.table(), found.corpus.rejected, record

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engine.alarms import Alarm, about_components, about_rejected
 from lookalike.engine.corpus import Corpus, ReadSettings
 from lookalike.engine.method import Choice, choose, report_plan
 from lookalike.engine.progress import Progress
@@ -16,7 +17,7 @@ from lookalike.engine.run import open_run
 from lookalike.engine.run_record import describe_run
 from lookalike.engine.settings import Settings
 from lookalike.engine.sources import open_files
-from lookalike.engine.stores.pairs import PAIR, PairStore
+from lookalike.engine.stores.pairs import PAIR, Connected, PairStore
 from lookalike.jobs.dedup_result import TABLE_ROWS
 from lookalike.kernels.pack import expect
 from lookalike.matching.batches import FindOptions
@@ -52,6 +53,12 @@ class FoundPairs:
             "pairs": len(self.pairs),
             "rejected": len(self.corpus.rejected),
         }
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """What a user should check."""
+        components = about_components(*self.pairs.connected.largest()) if self.pairs.connected else []
+        return components + about_rejected(len(self.corpus.rejected), len(self.corpus)) + self.listing.alarms
 
     @property
     def several_tables(self) -> bool:
@@ -106,7 +113,8 @@ def find_similar_pairs(
         by_band = settings.items.vectors is not None and settings.matching.method == "lsh"
         order = _order(corpus, settings.matching.method)
         candidates = stages.find(run, corpus, order, FindOptions(second=second, by_band=by_band))
-        store = PairStore(len(corpus), settings.execution.budget.sets_bytes, options.folder, repeated=by_band)
+        connected = Connected(len(corpus))
+        store = PairStore(len(corpus), settings.execution.budget.sets_bytes, options.folder, by_band, connected)
         listing = stages.list_pairs(run, candidates, store, options, limits or ListLimits())
     return FoundPairs(corpus, settings, store, listing, second, choice)
 
@@ -149,8 +157,6 @@ def pairs_of_files(
 def record_pairs(found: FoundPairs, options: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """The record of a run: its settings and other options, results and resources."""
     chosen = found.settings
-    record = describe_run(
-        {**chosen.to_dict(), **options}, chosen.matching.plan, found.counts, found.listing.alarms, progress
-    )
+    record = describe_run({**chosen.to_dict(), **options}, chosen.matching.plan, found.counts, found.alarms, progress)
     record["choice"] = found.choice.to_dict() if found.choice else None
     return record

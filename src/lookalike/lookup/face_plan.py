@@ -115,6 +115,8 @@ def plan_faces(
         raise UsageError(f"noise must be above 0 and below 10 standard deviations, not {noise}")
     if not 0 < recall < 1:
         raise UsageError(f"recall must be above 0 and below 1, not {recall}")
+    if functions is not None and not 1 <= functions <= MOST_FUNCTIONS:
+        raise UsageError(f"functions must be from 1 to {MOST_FUNCTIONS}, not {functions}")
     measurements = values.shape[1]
     scales = standard_deviations(values)
     r = min(r, measurements)
@@ -123,8 +125,8 @@ def plan_faces(
     else:
         cells = Cells(np.asarray(widths, np.float64), r, edge, seed)
         functions = functions or _functions_for(recall, _chances(cells, scales, noise))
-    if not 1 <= functions <= MOST_FUNCTIONS:
-        raise UsageError(f"functions must be from 1 to {MOST_FUNCTIONS}, not {functions}")
+    if functions > MOST_FUNCTIONS:
+        raise UsageError(f"{MOST_FUNCTIONS} functions cannot reach recall {recall}; ask for less, or for wider cells")
     if tolerances is None:
         tolerances = scales * (3 * noise if close is None else close)
     limits: Float64 = np.asarray(tolerances, np.float64)
@@ -233,7 +235,7 @@ def _choose_width(
         if functions <= MOST_FUNCTIONS:
             tried.append((functions * _cost_of_function(cells, gallery[sample]), cells, functions))
     if not tried:
-        raise UsageError(f"{MOST_FUNCTIONS} functions cannot reach recall {recall}; ask for less")
+        return cells, functions
     _, cells, functions = min(tried, key=lambda one: one[0])
     return cells, functions
 

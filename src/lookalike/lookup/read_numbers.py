@@ -16,6 +16,7 @@ from lookalike.read.columns import check_column, missing_column
 from lookalike.read.csv import CsvSource
 from lookalike.read.files import File
 from lookalike.read.inputs import find_files
+from lookalike.read.parquet.source import ParquetSource
 from lookalike.read.streams import check_encoding
 from lookalike.read.vectors import FvecsSource, NpySource, VectorSource
 from lookalike.types import DEFAULT_ID, Float64, Wanted, strings_to_arrow, to_numpy
@@ -122,13 +123,12 @@ def read_columns(file: File, encoding: str) -> dict[str, Any]:
         if file.suffix in (".csv", ".tsv"):
             return _read_csv(file, encoding)
         if file.suffix == ".parquet":
-            import pyarrow.parquet as pq
-
-            with file.open() as stream:
-                stored = pq.ParquetFile(stream)
-                for name in stored.schema_arrow.names:
-                    check_column(name, file.name, stored.schema_arrow.names)
-                table = stored.read()
+            source = ParquetSource(file)
+            names = source.column_names()
+            for name in names:
+                check_column(name, file.name, names)
+            schema = source.footer().schema
+            table = pa.concat_tables([schema.empty_table(), *(block.read(None) for block in source.blocks())])
             return {name: table[name] for name in table.column_names}
         if file.suffix in VECTORS:
             return _read_vectors(VECTORS[file.suffix](file, encoding))

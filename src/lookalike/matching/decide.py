@@ -13,6 +13,7 @@ from lookalike.errors import ResourceError
 from lookalike.kernels import join
 from lookalike.matching.batches import Candidates, piece_prefix
 from lookalike.matching.comparable import Comparable
+from lookalike.matching.compare import compare_batch
 from lookalike.matching.decisions import CollectedDecisions, PartDecisions
 from lookalike.matching.join import narrow_buckets
 from lookalike.matching.pair_graph import PairGraph
@@ -112,7 +113,7 @@ def decide_candidates(
     if pending:
         candidates.fetch(run)
     for batch in pending:
-        for found in candidates.compare(run, batch, collected.removed):
+        for found in compare_batch(run, candidates, batch, collected.removed):
             with run.progress.stage("refining"):
                 refined = narrow_buckets(run, found)
             with run.progress.stage("verifying"):

@@ -17,6 +17,7 @@ from lookalike.errors import ResourceError
 from lookalike.kernels import pairs as kernels
 from lookalike.matching.batches import Candidates, follow_equal
 from lookalike.matching.comparable import Comparable, EqualSets
+from lookalike.matching.compare import compare_batch
 from lookalike.matching.join import JoinOptions, join_sets
 from lookalike.matching.refine import Refined, merge_refined
 from lookalike.types import Bool, Float64, Int32, Int64, to_arrow, to_numpy
@@ -146,7 +147,7 @@ class _Lister:
         if batches:
             candidates.fetch(run)
         for batch in batches:
-            for found in candidates.compare(run, batch, none_removed):
+            for found in compare_batch(run, candidates, batch, none_removed):
                 with run.progress.stage("verifying"):
                     self._add(found)
         candidates.sets.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lookalike.engine.alarms import Alarm, show_alarms
 from lookalike.report.html import GENERATOR, Markup, code_options, join, page, tag
 
 
@@ -63,6 +64,18 @@ def frame(
 def _section(one: Section) -> Markup:
     heading = f"{one.name}-heading"
     return tag("section", tag("h2", one.heading, id=heading), one.content, id=one.name, aria_labelledby=heading)
+
+
+def list_alarms(alarms: Sequence[Alarm]) -> list[str]:
+    """The alarms of a run as sentences.
+
+    Examples
+    --------
+    >>> list_alarms([{"kind": "no_items", "text": "there were no items in the input"}])
+    ['There were no items in the input.']
+    """
+    texts = show_alarms(alarms)
+    return [f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}" for text in texts]
 
 
 def warn(warnings: Sequence[str]) -> Markup:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeGuard
 
-from lookalike.errors import ResourceError, UsageError
+from lookalike.errors import ResourceError, UsageError, is_device_failure
 from lookalike.write.flushing import flush
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
@@ -77,7 +77,7 @@ def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, ov
 
 @contextmanager
 def disk_errors(path: Path, advice: str = FREE_OR_MOVE) -> Iterator[None]:
-    """Replace system errors by messages that say which disk is full, how much is free and what to do."""
+    """Replace system errors by messages that say which disk is full or fails, how much is free and what to do."""
     try:
         yield
     except OSError as error:
@@ -87,7 +87,23 @@ def disk_errors(path: Path, advice: str = FREE_OR_MOVE) -> Iterator[None]:
             ) from error
         if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}:
             raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+        if is_device_failure(error):
+            raise ResourceError(f"{path}: {describe_failure(error)}") from error
         raise
+
+
+def describe_failure(error: OSError) -> str:
+    """What a failing disk reported, and what to do.
+
+    Examples
+    --------
+    >>> describe_failure(OSError(errno.EIO, "Input/output error", "out/a.jsonl"))
+    'the disk failed (out/a.jsonl: Input/output error); check the disk, or choose another location'
+    """
+    file = f"{error.filename}: " if error.filename else ""
+    return (
+        f"the disk failed ({file}{os.strerror(error.errno or errno.EIO)}); check the disk, or choose another location"
+    )
 
 
 def is_full(error: BaseException | None) -> TypeGuard[OSError]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
 
 MANY_FILES = 200
 """With more files than this, their whole file system is flushed instead of one file after the other."""
@@ -37,9 +43,24 @@ def flush(path: Path) -> None:
         return  # folders cannot be flushed there
     handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
     try:
-        os.fsync(handle)
+        flush_handle(handle)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
         os.close(handle)
+
+
+def flush_handle(handle: int) -> None:
+    """Make sure that an open file is on disk. On macOS `fsync` only hands it to the drive, which may still lose it."""
+    if hasattr(fcntl, "F_FULLFSYNC"):
+        try:
+            fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY):  # file systems that do not know it
+                raise
+    os.fsync(handle)
 
 
 def flush_file_system(folder: Path) -> bool:

@@ -212,5 +212,8 @@ def _write_file(path: str, raw: memoryview) -> None:
     try:
         while raw:
             raw = raw[os.write(out, raw) :]
+    except OSError as error:
+        error.filename = path
+        raise
     finally:
         os.close(out)

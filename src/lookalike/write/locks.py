@@ -89,7 +89,8 @@ class FileLock:
         """Replace the text of the file while the lock is held, for example to say who holds it."""
         assert self._handle is not None
         os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, text, 0)
+        os.lseek(self._handle, 0, os.SEEK_SET)
+        os.write(self._handle, text)
 
     def release(self) -> None:
         """Release the lock; does nothing if it is not held."""

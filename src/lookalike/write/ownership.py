@@ -38,7 +38,7 @@ _DESKTOP_NAMES = {".DS_Store", "Thumbs.db", "desktop.ini"}
 _GRAPH_NAMES = {"links.parquet", "items.parquet", "sources.json"}
 _MODEL_NAMES = {"model.json", "report.json", "left.parquet", "right.parquet"}
 _WORK_NAMES = ("manifest.jsonl*", "*.arrow", "*.arrow.partial", "stdin.jsonl", "lookalike-*")
-_INDEX_NAMES = (INDEX_FILE, "segment-*.bin", "log-*.bin", "removed-*.bin", "writer.lock")
+_INDEX_NAMES = (f"{INDEX_FILE}*", "segment-*.bin", "acknowledged.bin", "writer.lock")
 _NAMED = 3
 """How many files an error names."""
 

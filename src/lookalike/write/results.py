@@ -148,8 +148,12 @@ class _Changed:
 
 def _write_all(stream: IO[bytes], data: memoryview) -> None:
     """Write all of it: an unbuffered stdout (PYTHONUNBUFFERED) may accept only a part, without an error."""
-    while len(data):
-        data = data[stream.write(data) :]
+    try:
+        while len(data):
+            data = data[stream.write(data) :]
+    except OSError as error:
+        error.filename = getattr(stream, "name", None)
+        raise
 
 
 def _any_of(data: memoryview, marks: bytes) -> bool:

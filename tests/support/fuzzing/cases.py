@@ -249,7 +249,7 @@ def _options(case: Case, files: list[str], some: Random) -> list[str]:
     known, calm = options_of(case.command), some.random() < 0.7
     if case.command in ("dedup", "pairs", "neighbors") and files[0].endswith(VECTORS) and some.random() < 0.85:
         given += ["--measure", some.choice(("cosine", "euclidean", "hamming"))]
-    few = (0, 0, 0, 1, 2) if case.command in ("report", "serve") else (0, 1, 1, 2, 3, 5)
+    few = (0, 1, 2, 3, 4) if case.command in ("report", "serve") else (0, 1, 1, 2, 3, 5)
     for option in some.sample(known, min(len(known), some.choice(few))):
         if option.is_flag:
             value = None

@@ -131,7 +131,8 @@ def _check_results(case: Case, place: Path, ended: Ended) -> Iterator[str]:
         json.loads(ended.out)
     path = place / case.outputs[-1]
     if case.command == "index create":
-        json.loads((path / "index.json").read_text())
+        if not (path / "index.sqlite").read_bytes().startswith(b"SQLite format 3"):
+            yield "an index without its state"
     elif case.command in FOLDERS and not any(one.startswith("--review") for one in case.arguments):
         yield from _check_folder(path, case.command)
     elif case.command == "report":

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.kernels.pairs import order_rows
+from lookalike.kernels.unionfind import flatten, unite
 from lookalike.types import TEMPORARY, Int32
 from lookalike.write import disk_errors
 
@@ -23,6 +24,32 @@ PAIR = np.dtype([("left", "<i4"), ("right", "<i4"), ("similarity", "<f8")])
 PARTITIONS = 64
 Rows = npt.NDArray[Any]
 """An array of PAIR."""
+
+
+class Connected:
+    """Which items pairs connect, whatever their order.
+
+    Examples
+    --------
+    >>> connected = Connected(9)
+    >>> connected.add(np.array([(5, 6, 0.9), (1, 7, 0.8), (6, 1, 0.8), (2, 3, 1.0)], PAIR))
+    >>> connected.largest()
+    (4, 6)
+    """
+
+    def __init__(self, items: int) -> None:
+        self._parent = np.arange(items, dtype=np.int32)
+
+    def add(self, rows: Rows) -> None:
+        """Add pairs."""
+        left, right = (np.ascontiguousarray(rows[side]) for side in ("left", "right"))
+        unite(self._parent, left, right, np.empty(len(rows), np.bool_))
+
+    def largest(self) -> tuple[int, int]:
+        """The items of the largest component, and those of all."""
+        flatten(self._parent)
+        sizes = np.bincount(self._parent, minlength=1)
+        return int(sizes.max()), int(sizes[sizes > 1].sum())
 
 
 class PairStore:
@@ -36,6 +63,8 @@ class PairStore:
         How many bytes of pairs may be kept in memory.
     repeated
         Whether pairs may be added more than once; each is returned once.
+    connected
+        Receives all pairs as well.
 
     Examples
     --------
@@ -45,8 +74,12 @@ class PairStore:
     ([[1, 5]], 2)
     """
 
-    def __init__(self, items: int, limit: int, folder: Path | None = None, repeated: bool = False) -> None:
+    def __init__(
+        self, items: int, limit: int, folder: Path | None = None, repeated: bool = False,
+        connected: Connected | None = None,
+    ) -> None:  # fmt: skip
         self._items, self._limit, self._folder, self._repeated = max(1, items), limit, folder, repeated
+        self.connected = connected
         self._held: list[Rows] = []
         self._held_bytes = 0
         self._spilled: Path | None = None
@@ -57,6 +90,8 @@ class PairStore:
 
     def add(self, rows: Rows) -> None:
         """Add pairs."""
+        if self.connected is not None:
+            self.connected.add(rows)
         self._count += len(rows)
         self._held.append(rows)
         self._held_bytes += rows.nbytes

@@ -8,15 +8,23 @@ written only for that reason; once some of them are, all are.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.stores.work import WorkFolder
-from lookalike.types import Int32, Int64, Sets, to_arrow, to_numpy
+from lookalike.types import Int32, Int64, Sets, UInt64, to_arrow, to_numpy
 from lookalike.types import compute as pc
 
 _SCHEMA = pa.schema([("set", pa.large_list(pa.uint64())), ("item", pa.int64()), ("block", pa.int32())])
+
+
+class WrittenBatch(NamedTuple):
+    """A batch of a piece: sets of one block, and the number of their elements."""
+
+    block: int
+    elements: int
 
 
 class SetStore:
@@ -59,10 +67,16 @@ class SetStore:
         # memory that nothing is written to costs nothing
         self._space = np.empty(most_elements if blocks == 1 else 0, np.uint64)
         """Where the elements of the sets that wait lie one after the other, if they fit."""
-        self._pieces: dict[str, list[int]] = {}
-        """By name, the block of each of its batches."""
-        self._written: list[int] = []
-        """The same for the piece that is being written."""
+        self._pieces: dict[str, list[WrittenBatch]] = {}
+        """By name, the batches of a piece."""
+        self._written: list[WrittenBatch] = []
+        """Those of the piece that is being written."""
+        self._by_block: dict[int, list[tuple[str, int]]] = {}
+        """Where the sets of a block are, once all are written."""
+        self._readers: dict[str, pa.ipc.RecordBatchFileReader] = {}
+        self._open_pieces = ExitStack()
+        self.reads: dict[int, int] = {}
+        """How often each block was read from its pieces."""
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self._stack = ExitStack()
         self.reached = 0
@@ -74,7 +88,9 @@ class SetStore:
         while self._work is not None and self._work.has(name := self._name()):
             table = self._work.load(name)
             self.reached = max(self.reached, int(to_numpy(table.column("item")).max(initial=-1)) + 1)
-            self._pieces[name] = [chunk[0].as_py() for chunk in table.column("block").chunks]
+            lists = table.column("set").chunks
+            blocks = [chunk[0].as_py() for chunk in table.column("block").chunks]
+            self._pieces[name] = [WrittenBatch(block, len(one.values)) for block, one in zip(blocks, lists)]
 
     def _name(self) -> str:
         return f"{self._prefix}-{len(self._pieces):05}.arrow"
@@ -127,7 +143,8 @@ class SetStore:
         ends = np.flatnonzero(np.diff(blocks[by_block], append=-1)) + 1
         for first, last in zip([0, *ends[:-1].tolist()], ends.tolist()):
             self._open().write(whole if last - first == len(items) else pc.take(whole, to_arrow(by_block[first:last])))
-            self._written.append(int(blocks[by_block[first]]))
+            elements = int(sets.sizes[by_block[first:last]].sum())
+            self._written.append(WrittenBatch(int(blocks[by_block[first]]), elements))
 
     def _open(self) -> pa.ipc.RecordBatchFileWriter:
         if self._writer is None:
@@ -135,14 +152,43 @@ class SetStore:
             self._writer = self._stack.enter_context(self._work.writing(self._name(), _SCHEMA))
         return self._writer
 
-    def read(self, block: int) -> Sets:
-        """The sets of a block, in the order in which they were added."""
+    def read(self, block: int, space: UInt64 | None = None) -> Sets:
+        """The sets of a block, in the order in which they were added; written sets are read into `space` if given."""
         if not self._pieces:
             sets = self._joined()
             self._waiting = [(sets, np.zeros(len(sets), np.int32), np.zeros(len(sets), np.int64))]
             return sets
-        parts = [part for name in self._pieces for part in self._read_piece(name, block)]
-        return Sets.joined([*parts, *(sets for sets, _, _ in self._waiting)])
+        self.reads[block] = self.reads.get(block, 0) + 1
+        if space is None:
+            space = np.empty(self.count_elements(block), np.uint64)
+        sizes, filled = [np.zeros(1, np.int64)], 0
+        for name, number in self._batches_of(block):
+            lists = self._reader(name).get_batch(number).column(0)
+            elements = to_numpy(lists.values)
+            space[filled : filled + len(elements)] = elements
+            sizes.append(np.diff(to_numpy(lists.offsets)))
+            filled += len(elements)
+        return Sets(np.cumsum(np.concatenate(sizes)), space[:filled])
+
+    def count_elements(self, block: int) -> int:
+        """The number of elements in the sets of a block that were written."""
+        return sum(self._pieces[name][number].elements for name, number in self._batches_of(block))
+
+    def _batches_of(self, block: int) -> list[tuple[str, int]]:
+        """The pieces, and numbers of their batches, with the sets of a block."""
+        if not self._by_block:
+            for name, batches in self._pieces.items():
+                for number, batch in enumerate(batches):
+                    self._by_block.setdefault(batch.block, []).append((name, number))
+        return self._by_block.get(block, [])
+
+    def _reader(self, name: str) -> pa.ipc.RecordBatchFileReader:
+        """A piece, opened once: its list of batches is long."""
+        if name not in self._readers:
+            assert self._work is not None
+            file = self._open_pieces.enter_context(pa.OSFile(str(self._work.folder / name), "rb"))
+            self._readers[name] = pa.ipc.open_file(file)
+        return self._readers[name]
 
     def _joined(self) -> Sets:
         """The sets that wait, one after the other."""
@@ -153,21 +199,12 @@ class SetStore:
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         return Sets(indptr, self._space[: self._waiting_bytes // 8])
 
-    def _read_piece(self, name: str, block: int) -> list[Sets]:
-        assert self._work is not None
-        parts: list[Sets] = []
-        with pa.OSFile(str(self._work.folder / name), "rb") as file:
-            reader = pa.ipc.open_file(file)
-            for number, its_block in enumerate(self._pieces[name]):
-                if its_block == block:
-                    lists = reader.get_batch(number).column(0)
-                    parts.append(Sets(to_numpy(lists.offsets), to_numpy(lists.values)))
-        return parts
-
     def clear(self) -> None:
         """Delete all sets."""
         self._waiting, self._space = [], np.empty(0, np.uint64)
+        self._readers = {}
+        self._open_pieces.close()
         for name in self._pieces:
             assert self._work is not None
             self._work.drop(name)
-        self._pieces = {}
+        self._pieces, self._by_block = {}, {}

@@ -10,7 +10,6 @@ Stages save pieces at intervals: a piece is *due* some seconds after the last on
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ import pyarrow as pa
 from lookalike.errors import UsageError
 from lookalike.write.checksums import checksum
 from lookalike.write.files import disk_errors
-from lookalike.write.flushing import flush
+from lookalike.write.flushing import flush, flush_handle
 from lookalike.write.kept_file import Saved
 from lookalike.write.outputs import MANIFEST, whole_lines
 
@@ -89,7 +88,7 @@ class WorkFolder:
         with disk_errors(self.folder), (self.folder / MANIFEST).open("ab") as manifest:
             manifest.write(json.dumps(line).encode() + b"\n")
             manifest.flush()
-            os.fsync(manifest.fileno())
+            flush_handle(manifest.fileno())
 
     def _path(self, line: Mapping[str, Any]) -> Path:
         return (self._output if line.get("output") else self.folder) / str(line["name"])

@@ -5,11 +5,11 @@ The file is self-contained and readable without its script.
 
 from __future__ import annotations
 
+from lookalike.engine.alarms import is_wide
 from lookalike.report.dedup.charts import chart_clusters, chart_recall, chart_sources, chart_values
 from lookalike.report.dedup.facts import DedupReport, ShownCluster
-from lookalike.report.dedup.warnings import is_wide, list_warnings
 from lookalike.report.examples import list_pairs, name_item, show_pair
-from lookalike.report.frame import Section, frame
+from lookalike.report.frame import Section, frame, list_alarms
 from lookalike.report.html import Markup, join, show_interval, show_roughly, show_share, tag
 from lookalike.report.stages import about_run
 from lookalike.types.wording import count
@@ -42,7 +42,7 @@ def dedup_page(report: DedupReport) -> str:
         sections,
         kind="Deduplication report",
         tiles=_tiles(report),
-        warnings=list_warnings(report),
+        warnings=[*list_alarms(report.run.get("alarms", ())), *report.notes],
     )
 
 

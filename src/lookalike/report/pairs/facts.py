@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lookalike.engine.alarms import Alarm
 from lookalike.report.distributions import SimilarityBin, SizeBin
 from lookalike.report.shown import ShownPair
 from lookalike.types.frozen import frozen
@@ -47,6 +48,8 @@ class PairsReport:
         How to repeat the run, if known.
     two_sided
         Whether the pairs are between two collections.
+    alarms
+        As in the record of the run; of a file of pairs alone, what the pairs show.
     """
 
     title: str
@@ -62,3 +65,4 @@ class PairsReport:
     command: str = ""
     threshold: float | None = None
     two_sided: bool = False
+    alarms: Sequence[Alarm] = ()

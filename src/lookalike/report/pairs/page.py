@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from lookalike.report.distributions import chart_bins, chart_sizes, no_chart
 from lookalike.report.examples import list_pairs, shorten
-from lookalike.report.frame import Section, frame
+from lookalike.report.frame import Section, frame, list_alarms
 from lookalike.report.html import Markup, join, show_share, table, tag
 from lookalike.report.pairs.facts import Component, PairsReport
 from lookalike.report.pairs.graph import draw_component
 from lookalike.report.stages import about_run
 from lookalike.types.wording import count
-
-_LARGE = 0.5
 
 
 def pairs_page(report: PairsReport) -> str:
@@ -39,7 +37,7 @@ def pairs_page(report: PairsReport) -> str:
         sections,
         kind="Report on similar pairs",
         tiles=[(f"{number:,}", name) for number, name in tiles],
-        warnings=_warnings(report),
+        warnings=list_alarms(report.alarms),
     )
 
 
@@ -68,22 +66,6 @@ def _sum_up(report: PairsReport) -> str:
         items = f"{report.items:,} of {count(report.run['counts']['items'], 'item')}"
     connect = "connects" if report.pairs == 1 else "connect"
     return f"{count(report.pairs, 'similar pair')} {connect} {items} into {count(report.components, 'component')}."
-
-
-def _warnings(report: PairsReport) -> list[str]:
-    found = []
-    largest = report.largest[0].size if report.largest else 0
-    if largest > 20 and largest > _LARGE * report.items:
-        found.append(
-            f"One component contains {show_share(largest / report.items)} of all items in pairs ({largest:,} of "
-            f"{report.items:,}). Boilerplate, or a threshold that is too low?"
-        )
-    if report.run is not None:
-        alarms = [alarm["text"] for alarm in report.run.get("alarms", ())]
-        found += [f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in alarms]
-        if rejected := report.run["counts"].get("rejected"):
-            found.append(f"{count(rejected, 'line or file', 'lines or files')} could not be read and were left out.")
-    return found
 
 
 def _components(report: PairsReport) -> Markup:
