@@ -15,7 +15,7 @@ PARALLEL := -n $(WORKERS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 test: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: install java demo test test-slow test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index bench-spark bench-server browser serve-demo clean
+.PHONY: install java demo test test-slow test-pythons test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-kinds bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index bench-spark bench-server browser serve-demo clean
 
 install: $(STAMP) $(PACKS)/.built
 
@@ -47,6 +47,16 @@ test: install
 test-slow: install
 	$(BIN)/pytest -m slow
 	LOOKALIKE_EXAMPLES=400 $(BIN)/pytest $(PARALLEL) -m "hypothesis and not slow"
+
+# The tests on every Python that is supported, each in a virtual environment of its own, .venv-VERSION.
+VERSION := import sys; print('%d.%d' % sys.version_info[:2])
+PYTHONS ?= python3.11 python3.12 python3.13
+test-pythons:
+	@for python in $(PYTHONS); do \
+	  version=$$("$$python" -c "$(VERSION)") || { echo "$$python was not found; name others with PYTHONS=..."; exit 1; }; \
+	  echo "Python $$version"; \
+	  $(MAKE) test PYTHON="$$python" VENV=".venv-$$version" || exit 1; \
+	done
 
 test-benchmarks: install
 	$(BIN)/pytest tests/benchmarks
@@ -89,6 +99,10 @@ bench-records: install
 	$(BIN)/python benchmarks/records.py
 	$(BIN)/python benchmarks/words.py
 
+# Link records of many kinds, and compare what is stated with what is true: KINDS="--only people", "--compare FILE".
+bench-kinds: install
+	$(BIN)/python benchmarks/kinds --save $(KINDS)
+
 bench-rivals: install
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/cpp_joins.py
@@ -125,6 +139,6 @@ bench-index: install
 	$(BIN)/python benchmarks/index.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .site lookalike-demo lookalike-demo-index
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .site lookalike-demo lookalike-demo-index
 	rm -rf $(PACKS)
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
