@@ -150,6 +150,10 @@ class LineSplitter:
         """The last line, if it has no newline."""
         return self._complete(b"")
 
+    def drop(self) -> None:
+        """Forget the line that has not ended."""
+        self._rest = bytearray()
+
     def _append(self, part: bytes) -> None:
         if self._refused is not None:
             return
@@ -177,11 +181,14 @@ class LineSplitter:
 async def read_lines(request: Request, limits: Limits, held: Holding) -> AsyncIterator[list[bytes | Problem]]:
     """The lines of an NDJSON body in groups: those that have arrived, up to the number that is answered together."""
     splitter = LineSplitter(limits.body_bytes, held)
-    async for piece in _pieces(request, limits.seconds):
-        for group in _groups(splitter.add(piece)):
-            yield group
-    if last := splitter.end():
-        yield last
+    try:
+        async for piece in _pieces(request, limits.seconds):
+            for group in _groups(splitter.add(piece)):
+                yield group
+        if last := splitter.end():
+            yield last
+    finally:
+        splitter.drop()  # the error that ends a request refers to what it held
 
 
 def _groups(lines: list[bytes | Problem]) -> list[list[bytes | Problem]]:

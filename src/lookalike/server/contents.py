@@ -40,6 +40,11 @@ class Item:
     value: Any
     id: str | int | None = None
 
+    @property
+    def length(self) -> int:
+        """Characters, numbers or tokens."""
+        return 0 if self.value is None else len(self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

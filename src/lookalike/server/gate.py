@@ -100,7 +100,8 @@ class Gate:
             inner["state"] = {**passage.scope.get("state", {}), "request_id": passage.request_id}
             if inner["method"] == "HEAD":
                 inner["method"] = "GET"  # the protocol omits the body
-            await self._app(inner, receive, send)
+            with inner["state"]["leaving"].ends():
+                await self._app(inner, receive, send)
         except Problem as problem:
             await self._refuse(passage, problem, send)
         except Exception:

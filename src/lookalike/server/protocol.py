@@ -8,6 +8,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from lookalike.server.leaving import Leaving
 from lookalike.server.problems import PROBLEM_TYPE, Problem
 
 HEAD_BYTES = 64 << 10
@@ -30,13 +31,13 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock."""
-        self._gone = asyncio.Event()
+        self._leaving = Leaving()
         super().connection_made(transport)
         self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clocks, and tell the request in progress."""
-        self._gone.set()
+        """Stop the clocks, and end the request in progress."""
+        self._leaving.end()
         self._stop_timer()
         self._stop_watching()
         super().connection_lost(exc)
@@ -94,7 +95,7 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Start the limits of a new request head."""
         super().on_message_begin()
-        self.scope["state"]["gone"] = self._gone
+        self.scope["state"]["leaving"] = self._leaving
         self._head_bytes = 0
         if self._head_timer is None:
             self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)

@@ -24,6 +24,8 @@ from lookalike.server.targets import raw_path
 
 ON_CONFLICT = ("replace", "skip", "error")
 ITEMS = "/v1/items/"
+CHARACTERS_PER_MATCH = 32
+"""Queries of a group are answered together: their characters count in addition to the matches that are asked for."""
 _PROBLEM = {"model": models.ProblemAnswer, "content": {PROBLEM_TYPE: {}}}
 
 
@@ -120,7 +122,7 @@ async def answer_body(state: ServerState, request: Request, asking: Asking) -> R
             return await reply_to_one(state, (await asking.answers([job]))[0])
         if len(value) > limits.items:
             raise Problem(413, f"the list has {len(value):,} items; at most {limits.items:,} at a time, or send NDJSON")
-        return await reply_to_list(state, request, asking, value)
+        return await reply_to_list(state, asking, value)
 
 
 def shown(item: StoredItem) -> dict[str, Any]:
@@ -201,7 +203,7 @@ def add_routes(app: FastAPI, state: ServerState) -> None:
         asking = Asking(
             parse,
             state.reader.submit_all,
-            weigh=lambda asked: asked.question.k,
+            weigh=lambda asked: asked.question.k + asked.question.item.length // CHARACTERS_PER_MATCH,
             alone=lambda asked: asked._replace(alone=True),
         )
         return await answer_body(state, request, asking)

@@ -24,11 +24,17 @@ TOGETHER = 512
 """Queries or changes that one call handles; more only if they come from one request."""
 ASKING = 2
 """Calls that answer queries at the same time."""
+ORDINARY_LENGTH, ORDINARY_MATCHES = 2048, 32
+"""A query with more characters, or for more matches, counts as several: others wait for the calls before theirs."""
 OTHERS = 2
 """Threads for other work with the index or a run, some of which takes long."""
 ON_FILES = 2
 """Threads that write answers, a long one of which is in memory meanwhile."""
 Found = TypeVar("Found")
+
+
+def _weight(query: Asked) -> int:
+    return 1 + query.question.item.length // ORDINARY_LENGTH + query.question.k // ORDINARY_MATCHES
 
 
 class ServerState:
@@ -51,7 +57,7 @@ class ServerState:
         """The bodies in memory, of all requests; and the answers in files."""
         asked, changed = self.metrics.batches.labels("query"), self.metrics.batches.labels("change")
         self.reader: Batcher[Asked, Answer] = Batcher(
-            self.collection.answer, asking, most=most, calls=ASKING, seen=asked.observe
+            self.collection.answer, asking, most=most, calls=ASKING, seen=asked.observe, weigh=_weight
         )
         self.writer: Batcher[Change, Answer] = Batcher(
             self.collection.change, self._writing, most=most, seen=changed.observe

@@ -42,7 +42,7 @@ class Asking:
     submit
         Answers jobs, in order.
     weigh
-        How many matches a job may have, to be kept in memory with those of its group; 0 if its answer is small.
+        How many matches a job may have, to be kept in memory with those of its group; 0 if all are answered together.
     alone
         Marks a job as the only one of its request.
     """
@@ -170,13 +170,7 @@ async def reply_with(state: ServerState, content: bytes | Matched) -> Response:
         raise
 
 
-def is_gone(request: Request) -> asyncio.Event:
-    """Set when the connection is lost; to ask the framework would consume the body."""
-    gone: asyncio.Event = request.scope["state"]["gone"]
-    return gone
-
-
-async def reply_to_list(state: ServerState, request: Request, asking: Asking, values: list[Any]) -> Response:
+async def reply_to_list(state: ServerState, asking: Asking, values: list[Any]) -> Response:
     """The answers or errors of a list."""
     largest = state.options.limits.response_bytes
     reply = Reply(state)
@@ -185,8 +179,6 @@ async def reply_to_list(state: ServerState, request: Request, asking: Asking, va
         for number, jobs in enumerate(await state.on_files(asking.parse_all, values)):
             writing = Writing(await asking.answers(jobs), between=b",", begun=number > 0)
             while await reply.write(writing):
-                if is_gone(request).is_set():
-                    raise Problem(400, "the connection ended before the answer did")
                 if reply.spool.size > largest:
                     text = f"the answers have more than {largest:,} bytes; send fewer items at a time, or NDJSON"
                     raise Problem(413, text)
@@ -223,7 +215,6 @@ class StreamedAnswers(Response):
         held = Holding(self._state.in_flight)
         self._reading = self._start(self._read(held), held)
         self._collecting = self._start(self._collect())
-        self._start(self._leave())
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             async for piece in self._reply.spool.pieces():
@@ -238,6 +229,7 @@ class StreamedAnswers(Response):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             self._reply.spool.close()
+            del self._reading, self._collecting  # with their errors, and all that these refer to
 
     def _start(self, work: Coroutine[Any, Any, Any], held: Holding | None = None) -> asyncio.Task[Any]:
         """A task of this request, and what it holds until it ends."""
@@ -248,11 +240,6 @@ class StreamedAnswers(Response):
             task.add_done_callback(lambda _: held.release())
         return task
 
-    async def _leave(self) -> None:
-        """Do no more when the client has left."""
-        await is_gone(self._request).wait()
-        self._collecting.cancel()
-
     async def _read(self, held: Holding) -> None:
         """Read lines and start to answer them."""
         try:
@@ -260,7 +247,7 @@ class StreamedAnswers(Response):
                 await self._put(lines)
         except Problem as problem:
             await self._put([problem])
-        except ClientDisconnect:
+        except ClientDisconnect:  # the gate ends the request
             return
         except Exception:
             self._collecting.cancel()

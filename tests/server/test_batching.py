@@ -1,0 +1,78 @@
+"""Requests that are answered together: up to a weight, in order, and not for clients that have left."""
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from lookalike.server.batching import Batcher
+from lookalike.server.leaving import Leaving
+
+
+class Work:
+    """Notes the jobs of each call; the first call lasts until it may end."""
+
+    def __init__(self):
+        self.calls, self.may_end = [], threading.Event()
+
+    def __call__(self, jobs):
+        self.calls.append(jobs)
+        self.may_end.wait(30)
+        return [2 * job for job in jobs]
+
+
+async def batches(scenario, **options):
+    """Run a scenario while a first call holds all others; returns what was called after it."""
+    work = Work()
+    with ThreadPoolExecutor(1) as threads:
+        batcher = Batcher(work, threads, **options)
+        first = asyncio.create_task(batcher.submit(0))
+        while not work.calls:
+            await asyncio.sleep(0.001)
+        tasks = scenario(batcher)
+        await asyncio.sleep(0.01)
+        for task in tasks.pop("leaving", ()):
+            task.cancel()
+        await asyncio.sleep(0.01)
+        work.may_end.set()
+        answers = await asyncio.gather(first, *tasks.pop("staying"))
+    return work.calls[1:], answers[1:]
+
+
+def test_calls_are_as_large_as_their_weight_allows():
+    def scenario(batcher):
+        return {"staying": [asyncio.create_task(batcher.submit(job)) for job in (1, 2, 3, 9, 1, 1)]}
+
+    calls, answers = asyncio.run(batches(scenario, most=6, weigh=lambda job: job))
+    assert calls == [[1, 2, 3], [9], [1, 1]]
+    assert answers == [2, 4, 6, 18, 2, 2]
+
+
+def test_nothing_is_done_for_clients_that_have_left():
+    def scenario(batcher):
+        each = [asyncio.create_task(batcher.submit_all([job, job])) for job in (1, 2, 3, 4)]
+        return {"leaving": [each[0], each[2]], "staying": [each[1], each[3]]}
+
+    calls, answers = asyncio.run(batches(scenario, most=100))
+    assert calls == [[2, 2, 4, 4]]
+    assert answers == [[4, 4], [8, 8]]
+
+
+def test_a_request_ends_when_its_client_leaves():
+    async def run():
+        leaving, ended = Leaving(), []
+
+        async def request():
+            with leaving.ends():
+                try:
+                    await asyncio.sleep(60)
+                finally:
+                    ended.append(True)
+
+        task = asyncio.create_task(request())
+        await asyncio.sleep(0)
+        leaving.end()
+        await asyncio.wait([task])
+        assert (task.cancelled(), ended) == (True, [True])
+        leaving.end()  # nothing is in progress
+
+    asyncio.run(run())
