@@ -2,15 +2,19 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import failing_disk
 from calling import wait_for
+from lookalike.index.folder.acknowledged import Acknowledged
+from lookalike.index.index import StoredIndex
 from lookalike.server.monitoring import health as module
 from lookalike.server.monitoring.health import Health
 from lookalike.server.options import ServerOptions
 from lookalike.server.problems import Problem
-from serving import Serving, make_index
+from serving import TEXTS, Serving, make_index
 
 
 class Index:
@@ -19,7 +23,7 @@ class Index:
     def __init__(self):
         self.error, self.answering = None, threading.Event()
         self.answering.set()
-        self.asked = 0
+        self.asked, self.ended = 0, None
         self.store = self.lookup = self
         self.total = 1
 
@@ -112,6 +116,56 @@ def test_a_follower_goes_on_after_any_error(index, error, monkeypatch):
         health.close()
 
     asyncio.run(checks())
+
+
+@pytest.mark.skipif(failing_disk.COMPILER is None, reason="needs a C compiler, to make a disk that fails")
+def test_a_writer_whose_disk_has_failed_is_not_ready(tmp_path):
+    """The next fsync may succeed, although the system has forgotten what it could not write."""
+    index = make_index(tmp_path / "index")
+    question = {"text": TEXTS["rose"], "k": 1}
+    with Serving(index, env=failing_disk.environment(tmp_path)) as server:
+        (tmp_path / "fails").touch()
+        for id in ("lost", "refused"):
+            added = server.post("/v1/items", {"id": id, "text": "a text of its own"})
+            assert (added.status, "opened again" in added.json()["detail"]) == (503, True)
+            (tmp_path / "fails").unlink(missing_ok=True)
+        wait_for(lambda: server.call("GET", "/readyz").status == 503)  # checks share an answer for half a second
+        assert "opened again" in server.call("GET", "/readyz").json()["detail"]
+        assert server.call("GET", "/healthz").status == 200
+        assert server.post("/v1/query", question).json()["matches"][0]["id"] == "rose"
+        with Serving(index, "--read-only") as follower:  # its constructor waits until it is ready
+            assert follower.post("/v1/query", question).json()["matches"][0]["id"] == "rose"
+        server.stop()
+    with Serving(index) as server:
+        assert server.call("GET", "/v1/items/refused").status == 404
+        assert server.post("/v1/items", {"id": "new", "text": "a text of its own"}).json()["added"]
+
+
+def test_a_change_that_was_interrupted_is_not_ready(tmp_path, monkeypatch):
+    def interrupt(*arguments):
+        raise MemoryError
+
+    with StoredIndex.open(make_index(tmp_path / "index")) as index:
+
+        async def checks():
+            health = started(index)
+            assert await health.check() == {"status": "ready"}
+            with monkeypatch.context() as patched:
+                patched.setattr(Acknowledged, "write", interrupt)
+                with pytest.raises(MemoryError):
+                    index.remove(["rose"])
+            monkeypatch.setattr(module, "ASK_SECONDS", 0.0)
+            assert "may have been stored" in await reason_of(health)
+            health.close()
+
+        asyncio.run(checks())
+
+
+def test_a_change_that_is_under_way_is_ready(tmp_path):
+    with StoredIndex.open(make_index(tmp_path / "index")) as index, ThreadPoolExecutor(1) as threads:
+        with index.store.changing(), index.store.file.writing():
+            assert threads.submit(lambda: index.store.ended).result(20) is None
+        assert "interrupted" in index.store.ended  # it was not applied to what is in memory
 
 
 def test_a_follower_says_how_old_its_view_is(tmp_path):

@@ -37,9 +37,9 @@ class Answer:
 class Serving:
     """A process that serves; its log is in a file, unless `stderr` is given."""
 
-    def __init__(self, *arguments, ready=True, stderr=None):
+    def __init__(self, *arguments, ready=True, stderr=None, **options):
         self._log = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115
-        self.process = start("serve", *arguments, "--port", 0, "--json", stderr=stderr or self._log)
+        self.process = start("serve", *arguments, "--port", 0, "--json", stderr=stderr or self._log, **options)
         line = self.process.stdout.readline()
         assert line, self.log()
         self.url = json.loads(line)["url"].rstrip("/")

@@ -46,6 +46,7 @@ _path = click.Path(path_type=Path)
 @click.option("--max-items", default=10_000, show_default=True, help="Maximum number of items in a JSON array.")
 @click.option("--max-text", default="4MiB", show_default=True, help="Longest text.")
 @click.option("--max-requests", default=256, show_default=True, help="Maximum number of requests in progress.")
+@click.option("--max-connections", default=512, show_default=True, help="Maximum number of open connections.")
 @click.option("--max-k", default=1000, show_default=True, help="Maximum number of matches per query.")
 @click.option("--max-response", default="64MiB", show_default=True, help="Longest JSON response, and longest line.")
 @click.option(
@@ -104,6 +105,7 @@ def command(
         items=options.pop("max_items"),
         text_bytes=parse_size(max_text, "max-text"),
         requests=options.pop("max_requests"),
+        connections=options.pop("max_connections"),
         seconds=options.pop("timeout"),
         k=options.pop("max_k"),
         response_bytes=parse_size(max_response, "max-response"),

@@ -147,6 +147,10 @@ class Store(Protocol):
     def problem(self) -> str | None:
         """What keeps its segments from being merged, if anything does; nothing is lost by it."""
 
+    @property
+    def ended(self) -> str | None:
+        """Why it accepts no more changes until it is opened again, if it was opened for writing and does not."""
+
     def has_run(self, run: str) -> bool:
         """Whether the items of a batch job have been added."""
 

@@ -25,6 +25,9 @@ class Limits:
     """One text, in UTF-8."""
     requests: int = 256
     """Requests in progress; more are refused with status 429."""
+    connections: int = 512
+    """Open connections; before more are refused with status 503, idle ones are closed. With as many requests, whose
+    answers may wait in files, they stay below the 1,024 open files that systems allow a process by convention."""
     seconds: float = 30.0
     """To send a JSON body, and between two pieces of NDJSON."""
     k: int = 1000
@@ -43,6 +46,7 @@ class Limits:
             "max-items": self.items,
             "max-text": self.text_bytes,
             "max-requests": self.requests,
+            "max-connections": self.connections,
             "timeout": self.seconds,
             "max-k": self.k,
             "max-response": self.response_bytes,

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol, with time limits for clients that never finish a request, and with errors as problems."""
+"""uvicorn's HTTP protocol, with limits on connections and on the time of a request, and with errors as problems."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from lookalike.server.leaving import Leaving
+from lookalike.server.options import Limits
 from lookalike.server.problems import PROBLEM_TYPE, Problem
 
 HEAD_BYTES = 64 << 10
@@ -24,16 +25,34 @@ class Protocol(HttpToolsProtocol):
 
     head_seconds: float
     stall_seconds: float
+    most_connections: int
     _head_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _stall_timer: asyncio.TimerHandle | None = None
     _received = _received_before = _unsent_before = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock."""
+        """Start the clock, or refuse one connection too many."""
         self._leaving = Leaving()
+        full = len(self.connections) >= self.most_connections and not self._end_idle()
         super().connection_made(transport)
+        if full:
+            text = f"{self.most_connections} connections are open; try again shortly"
+            self._refuse(Problem(503, text, {"Retry-After": "1"}))
+            return
         self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
+
+    def _end_idle(self) -> bool:
+        """Close the connection that has waited longest for its next request; return whether there is one."""
+        others = [other for other in self.connections if isinstance(other, Protocol)]
+        idle = {
+            other.timeout_keep_alive_task.when(): other
+            for other in others
+            if other.timeout_keep_alive_task is not None and not other.transport.is_closing()
+        }
+        if idle:
+            idle[min(idle)].timeout_keep_alive_handler()
+        return bool(idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clocks, and end the request in progress."""
@@ -139,11 +158,14 @@ class Protocol(HttpToolsProtocol):
         request_id = uuid.uuid4().hex
         body = problem.body(request_id)
         head = f"HTTP/1.1 {problem.status} {problem.described()['title']}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
-        head += f"content-length: {len(body)}\r\nx-request-id: {request_id}\r\nconnection: close\r\n\r\n"
-        self.transport.write(head.encode() + body)
+        headers = {**problem.headers, "content-length": len(body), "x-request-id": request_id, "connection": "close"}
+        head += "".join(f"{name.lower()}: {value}\r\n" for name, value in headers.items())
+        self.transport.write(f"{head}\r\n".encode() + body)
         self.transport.close()
 
 
-def protocol_with(seconds: float) -> type[HttpToolsProtocol]:
-    """The protocol with this time limit; before a client that reads nothing is cut off, a stream can tell it why."""
-    return type("Protocol", (Protocol,), {"head_seconds": seconds, "stall_seconds": 2 * seconds})
+def protocol_with(limits: Limits) -> type[HttpToolsProtocol]:
+    """The protocol with these limits; before a client that reads nothing is cut off, a stream can tell it why."""
+    seconds, most = limits.seconds, limits.connections
+    own = {"head_seconds": seconds, "stall_seconds": 2 * seconds, "most_connections": most}
+    return type("Protocol", (Protocol,), own)

@@ -99,7 +99,7 @@ def _config(app: Gate, options: ServerOptions) -> uvicorn.Config:
     config = uvicorn.Config(
         app, host=options.host.strip("[]"), port=options.port, log_level="critical", access_log=False,
         server_header=False, date_header=True, lifespan="off", timeout_graceful_shutdown=DRAIN_SECONDS,
-        timeout_keep_alive=75, http=protocol_with(options.limits.seconds), ws="none",
+        timeout_keep_alive=75, http=protocol_with(options.limits), ws="none",
         proxy_headers=bool(proxies), forwarded_allow_ips=proxies,
         ssl_certfile=options.tls_cert and str(options.tls_cert), ssl_keyfile=options.tls_key and str(options.tls_key),
     )  # fmt: skip

@@ -88,6 +88,11 @@ class FolderReader:
         """What keeps segments from being merged."""
         return None
 
+    @property
+    def ended(self) -> str | None:
+        """Why it accepts no more changes."""
+        return None
+
     def has_run(self, run: str) -> bool:
         """Whether the items of a batch job have been added."""
         return run in self.saved.runs

@@ -55,7 +55,7 @@ class StateFile:
 
     def __init__(self, folder: Path, *, writing: bool, grouped: bool = False) -> None:
         self.path, self._grouped, self._writing = folder / INDEX_FILE, grouped, writing
-        self._failed: str | None = None
+        self.failed: str | None = None
         """Why nothing more can be written."""
         self._unsettled = False
         """Whether a transaction has started that the caller has not applied."""
@@ -181,7 +181,7 @@ class StateFile:
     @property
     def certain(self) -> bool:
         """Whether it is known what is on disk, so that files of an abandoned change may be removed."""
-        return self._failed is None and not self._unsettled
+        return self.unusable is None
 
     def _undo(self, error: BaseException) -> None:
         """Go back to the start of the transaction, if it is still under way."""
@@ -197,7 +197,7 @@ class StateFile:
     def _note_lost(self) -> None:
         """SQLite has gone back by itself: in grouped transactions to the last sync."""
         if self._grouped and not self._connection.in_transaction:
-            self._failed = f"{self.path}: changes since the last sync could not be written; {_AGAIN}"
+            self.failed = f"{self.path}: changes since the last sync could not be written; {_AGAIN}"
 
     def _commit(self) -> None:
         if self._identity != _identity(self.path):
@@ -235,10 +235,15 @@ class StateFile:
 
     def check_usable(self) -> None:
         """Refuse to write after a failure that leaves it unknown what is on disk."""
-        if self._failed is not None:
-            raise ResourceError(self._failed)
-        if self._unsettled:
-            raise ResourceError(f"{self.path}: the last change was interrupted and may have been stored; {_AGAIN}")
+        if (reason := self.unusable) is not None:
+            raise ResourceError(reason)
+
+    @property
+    def unusable(self) -> str | None:
+        """Why nothing more can be written; while a change is under way, it counts as interrupted."""
+        if self.failed is None and self._unsettled:
+            return f"{self.path}: the last change was interrupted and may have been stored; {_AGAIN}"
+        return self.failed
 
     def copy_to(self, path: Path) -> None:
         """Copy the state that `reading` sees to a new file."""
@@ -274,7 +279,7 @@ class StateFile:
             if family in {"SQLITE_IOERR", "SQLITE_INTERNAL", "SQLITE_NOMEM", "SQLITE_BUSY"}:
                 message = f"{self.path}: {error} ({name})"
                 if self._writing and family == "SQLITE_IOERR":
-                    self._failed = message = f"{message}; {_AGAIN}"
+                    self.failed = message = f"{message}; {_AGAIN}"
                 raise ResourceError(message) from error
             if family in _FORBIDDEN:
                 raise UsageError(f"{self.path}: cannot be opened or written: {error}") from error

@@ -81,6 +81,16 @@ class Folder(FolderReader):
         """What keeps segments from being merged; additions go on without."""
         return self._upkeep.problem if self._upkeep is not None else None
 
+    @property
+    def ended(self) -> str | None:
+        """Why it accepts no more changes; a change that is under way is not asked for its outcome."""
+        if not self._changing.acquire(blocking=False):
+            return self.file.failed
+        try:
+            return self.file.unusable
+        finally:
+            self._changing.release()
+
     def close(self) -> None:
         """Finish what is worth merging, flush everything to disk and release the lock."""
         was_writing, self._closed = self.writing, True

@@ -185,6 +185,11 @@ class Database:
         """Nothing has to be merged."""
         return None
 
+    @property
+    def ended(self) -> str | None:
+        """A lost connection is made again."""
+        return None
+
     def has_run(self, run: str) -> bool:
         """Whether the items of a batch job have been added."""
         return run in self.read_row().runs

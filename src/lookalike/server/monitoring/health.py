@@ -57,12 +57,12 @@ class Health:
             self._asked = time.monotonic()
             answer = self._answer = asyncio.ensure_future(self.run(_use, self._index))
         try:
-            await asyncio.wait_for(asyncio.shield(answer), ANSWER_SECONDS)
+            ended: str | None = await asyncio.wait_for(asyncio.shield(answer), ANSWER_SECONDS)
         except TimeoutError:
             return f"the store has not answered for {time.monotonic() - self._asked:.0f} seconds"
         except Exception as error:
             return f"the store cannot be read: {error}"
-        return None
+        return ended
 
     async def run(self, work: Callable[..., Found], *arguments: Any) -> Found:
         """Do something for a health check or for metrics."""
@@ -98,9 +98,10 @@ class Health:
         self._following.shutdown(wait=False, cancel_futures=True)
 
 
-def _use(index: StoredIndex) -> None:
-    """Ask the store for something that it must know."""
+def _use(index: StoredIndex) -> str | None:
+    """Ask the store for something that it must know; return why it accepts no more changes, if so."""
     lookup = index.store.lookup
     if lookup.total:
         lookup.next_from(0)
     len(lookup)
+    return index.store.ended
