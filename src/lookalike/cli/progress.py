@@ -102,7 +102,7 @@ class VisibleProgress(Progress):
 
     def start(self, name: str, total: int | None, unit: str) -> None:
         """Begin a stage, and watch it."""
-        status.hidden = False
+        status.hidden = status.over = False
         self._stage = Stage(name, total, unit, time.perf_counter())
         self._over = threading.Event()
         # in a thread: a stage may spend a long time in one kernel
@@ -147,8 +147,10 @@ class PlainProgress(VisibleProgress):
     """A line at regular intervals."""
 
     def report(self, name: str, state: str) -> None:
-        """Write a line."""
-        self.say(f"  {name}: {state}")
+        """Write a line, unless the command has ended: an interrupt can leave a thread that watches its last stage."""
+        with status.writing:
+            if not status.over:
+                self.say(f"  {name}: {state}")
 
 
 class MovingProgress(VisibleProgress):

@@ -69,6 +69,8 @@ class StatusLine:
         """Held by whoever writes to the terminal."""
         self.hidden = False
         """Whether the line below the others is needed for data."""
+        self.over = False
+        """Whether the command has ended or failed: nothing more is said about its progress."""
         self._shown = False
 
     def show(self, text: str) -> None:
@@ -91,7 +93,7 @@ class StatusLine:
         """Remove the line, and show none until the next stage starts: a thread may still be about to write one."""
         with self.writing:
             self.clear()
-            self.hidden = True
+            self.hidden = self.over = True
 
 
 status = StatusLine()
@@ -172,8 +174,9 @@ complaints: list[str] = []
 
 
 def complain(message: str) -> None:
-    """Write an error as one line on stderr, completely."""
-    with signals_held():
+    """Write an error as one line on stderr, completely; it is the last."""
+    with signals_held(), status.writing:
+        status.end()
         say(f"lookalike: {message}")
         complaints.append(message)
 
