@@ -18,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 import lookalike as la
 from browsing import Visit, browser
+from calling import wait_for
 from lookalike import families
 from lookalike.cli.main import COMMANDS
 
@@ -106,8 +107,9 @@ def test_copied_examples_have_no_prompts_or_output(site):
         visit.page.goto((site / "getting-started.html").as_uri())
         copied = []
         for number in (4, 5):  # a session in the shell, and one in Python
+            before = visit.page.evaluate("navigator.clipboard.readText()")
             visit.page.locator("button[data-md-type=copy]").nth(number).click()
-            visit.page.wait_for_timeout(100)
+            wait_for(lambda: visit.page.evaluate("navigator.clipboard.readText()") != before)  # noqa: B023
             copied.append(visit.page.evaluate("navigator.clipboard.readText()").split("\n"))
         assert [line for line in copied[0] if line][1:] == ["ls clean", "wc -l < clean/kept/texts.jsonl"]
         assert copied[1][0] == "import pyarrow.parquet as pq"

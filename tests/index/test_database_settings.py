@@ -71,7 +71,7 @@ def test_limits_that_are_set_are_kept_and_explained(database):
             assert len(other.query(TEXTS[:1])) >= 1
             with pytest.raises(la.ResourceError, match="allows reading only"):
                 other.add(TEXTS[20:])
-        for settings, advice in (({"lock_timeout": "50"}, "try again"), ({"statement_timeout": "50"}, "in the URL")):
+        for settings, advice in (({"lock_timeout": "50"}, "try again"), ({"statement_timeout": "2000"}, "in the URL")):
             with la.Index.open(with_settings(place, **settings)) as other:
                 with index.store.alone(), pytest.raises(la.ResourceError, match=advice):
                     other.add(TEXTS[20:])

@@ -1,5 +1,6 @@
 """Copies of an index that is in use."""
 
+import itertools
 import shutil
 import threading
 
@@ -50,19 +51,20 @@ def test_what_waits_for_others_is_copied_too(tmp_path):
 
 def test_every_copy_is_one_state(tmp_path):
     """While another thread adds pairs of items, and merges them: each copy has both of a pair, and all before it."""
-    done = threading.Event()
+    done, copies = threading.Event(), 0
 
     def add():
-        for n in range(200):
+        for n in itertools.count():
             index.add([{"id": f"{n}-{side}", "text": f"{side}{n} x{n}"} for side in "ab"])
             if n % 7 == 6:
                 index.compact()
+            if n >= 200 and copies > 3:
+                break
         done.set()
 
     with la.Index.create(tmp_path / "index", **OPTIONS) as index:
         adding = threading.Thread(target=add)
         adding.start()
-        copies = 0
         while not done.is_set():
             index.snapshot(tmp_path / f"copy-{copies}")
             copies += 1
@@ -73,7 +75,7 @@ def test_every_copy_is_one_state(tmp_path):
         assert names == [f"{n}-{side}" for n in range(len(names) // 2) for side in "ab"]
         sizes.append(len(names))
     assert sizes == sorted(sizes)
-    assert copies > 3
+    assert len({*sizes}) > 2
 
 
 def test_segments_that_are_replaced_while_they_are_opened(tmp_path, monkeypatch):

@@ -94,7 +94,7 @@ def attack(tmp_path, count):
         attack = Attack(server)
         attack.run(count)
         assert attack.wrong == []
-        assert attack.slowest_health < 2
+        assert attack.slowest_health < 5  # while other tests keep the processors busy
         assert process_of_server.memory_info().rss < 600 << 20
         wait_for(lambda: "lookalike_requests_in_progress 0.0" in server.call("GET", "/metrics").body.decode())
         wait_for(lambda: process_of_server.num_fds() < 60)

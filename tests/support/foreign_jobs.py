@@ -74,29 +74,37 @@ def interrupt_ours(session, folder):
 
 
 class Recorded(Progress):
-    """Remembers every advance."""
+    """Remembers every advance; the first lets tasks go on that wait for it."""
 
-    def __init__(self):
+    def __init__(self, seen):
         super().__init__()
-        self.advances = []
+        self.advances, self._seen = [], seen
 
     def advance(self, amount):
         self.advances.append(amount)
+        if amount:
+            self._seen.touch()
 
 
 def follow_ours(session, folder):
-    """What is reported about six tasks, which take a third of a second each, two at a time."""
+    """What is reported about six tasks, of which the fourth and later ones wait until it is known that some ended."""
+    begun, seen = Path(folder, "begun"), Path(folder, "seen")
+    begun.mkdir()
 
     def slow(batches):
         import time
+        import uuid
 
         import pyarrow
 
         for batch in batches:
-            time.sleep(0.35)
+            (begun / uuid.uuid4().hex).touch()
+            end = time.monotonic() + 60
+            while sum(1 for _ in begun.iterdir()) > 3 and not seen.exists() and time.monotonic() < end:
+                time.sleep(0.02)
             yield pyarrow.record_batch([["piece"] * len(batch), [1] * len(batch), [2] * len(batch)], list("abc"))
 
-    progress = Recorded()
+    progress = Recorded(seen)
     cluster = Cluster(session, Path(folder), progress)
     written = cluster.run(cluster.tasks(list(range(6))), slow, [10] * 6)
     assert written == [Written("piece", 1, 2)] * 6
