@@ -149,7 +149,8 @@ def test_run_json_terminal_and_report_have_the_same_list(cli, tmp_path, monkeypa
     assert warnings_of(page) == as_sentences(texts)
     if command == "dedup":
         assert json.loads((tmp_path / "out/run.json").read_text())["alarms"] == alarms
-        assert cli("report", "out", "--overwrite").code in (0, 2)
+        page.unlink()
+        assert cli("report", "out").code == 0
         assert warnings_of(page) == as_sentences(texts)
 
 

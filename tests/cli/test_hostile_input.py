@@ -16,7 +16,10 @@ from lookalike.read.documents import page_text
 @pytest.mark.parametrize("rows", ['{"text": []}\n' * 2, '{"text": []}\n{"text": "a b"}\n'])
 def test_empty_lists_are_empty_items(cli, tmp_path, command, rows):
     (tmp_path / "a.jsonl").write_text(rows)
-    assert cli(command[0], "a.jsonl", *command[1:]).code == 0
+    out = () if command[0] == "dedup" else ("-o", "out.csv")
+    done = cli(command[0], "a.jsonl", *command[1:], *out, "--json")
+    assert done.code == 0, done.err
+    assert (done.json()["counts"]["items"], done.json()["counts"]["empty"]) == (2, rows.count("[]"))
 
 
 def npy(shape):
@@ -49,7 +52,8 @@ def test_a_null_in_a_list_is_named_and_can_be_skipped(cli, tmp_path):
     assert "a.jsonl:2: column 'text': a null" in cli("pairs", "a.jsonl").err
     assert "a.parquet: row 1: column 'text': a null" in cli("pairs", "a.parquet").err
     for name in ("a.jsonl", "a.parquet"):
-        assert cli("pairs", name, "--on-error", "skip").code == 0
+        done = cli("pairs", name, "--on-error", "skip", "-o", f"{name}.csv", "--json")
+        assert (done.code, done.json()["counts"]["items"], done.json()["counts"]["rejected"]) == (0, 1, 1)
 
 
 def test_a_number_of_thousands_of_digits_is_named_without_advice_on_python(cli, tmp_path):
@@ -118,8 +122,9 @@ def test_seeds_at_their_limits(cli, tmp_path, command):
 
 def test_no_items_can_be_audited(cli, tmp_path):
     pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "a.parquet")
-    assert cli("dedup", "a.parquet", "-o", "out", "--method", "lsh", "--audit", "5").code == 0
-    assert cli("audit", "out").code == 0
+    done = cli("dedup", "a.parquet", "-o", "out", "--method", "lsh", "--audit", "5", "--json")
+    assert (done.code, done.json()["audit"]["recall"]) == (0, None)
+    assert cli("audit", "out", "--json").json()["recall"] is None
 
 
 @pytest.mark.parametrize("count", [2**31, 10**30])

@@ -28,16 +28,23 @@ def test_query_prints_a_table(cli, seen, tmp_path):
     assert done.rows() == [["left", "right", "similarity", "rank"], ["1", "a", "0.6666666666666666", "1"]]
 
 
-def test_usage_errors(cli, seen):
-    assert cli("index", "create", "seen").code == 2
-    assert cli("index", "query", "seen", "items.jsonl", "--threshold", "0.5").code == 2
-    assert cli("index", "query", "items.jsonl", "items.jsonl").code == 2
-    assert cli("index", "query", "seen", "items.jsonl", "-k", "0").code == 2
-    assert cli("index", "remove", "seen").code == 2
-    assert cli("index", "remove", "seen", "--older-than", "soon").code == 2
-    assert cli("index", "add", "seen", "items.jsonl", "--on-conflict", "ignore").code == 2
-    assert cli("index", "create", "other", "--measure", "containment").code == 2
-    assert cli("index", "create", "other", "--store", "pickles").code == 2
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("query seen items.jsonl --threshold 0.5", "--threshold 0.5 is below that of the index, 0.6"),
+        ("query items.jsonl items.jsonl", "items.jsonl: is not an index"),
+        ("query seen items.jsonl -k 0", "-k must be a whole number of at least 1, not 0"),
+        ("remove seen", "name the items to remove"),
+        ("remove seen --older-than soon", "--older-than must be a time such as 90d, 12h or 30m, not 'soon'"),
+        ("add seen items.jsonl --on-conflict ignore", "--on-conflict must be one of replace, skip, error"),
+        ("create other --store pickles", "--store must be one of sets, text, not 'pickles'"),
+    ],
+)
+def test_usage_errors(cli, seen, tmp_path, arguments, says):
+    done = cli("index", *arguments.split())
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith(f"lookalike: {says}")
+    assert names(tmp_path) == ["items.jsonl", "seen"]
 
 
 @pytest.mark.parametrize("name", ["items.jsonl", "nofile.jsonl", "table.CSV.gz", "page.html"])

@@ -183,7 +183,8 @@ def test_a_damaged_graph_is_refused(tmp_path, source, name):
     with pytest.raises(BadDataError, match=f"graph/{name} has changed since the run"):
         dedup_again(tmp_path / "out", tmp_path / "again")
     path.unlink()
-    with pytest.raises((BadDataError, UsageError), match=r"run dedup on the input again|contains no pair graph"):
+    kind, says = (UsageError, "contains no pair graph") if name == "sources.json" else (BadDataError, f"graph/{name}")
+    with pytest.raises(kind, match=says):
         dedup_again(tmp_path / "out", tmp_path / "again")
     assert not (tmp_path / "again").exists()
 

@@ -462,6 +462,7 @@ def test_pairs_have_a_page_next_to_their_file(finished, tmp_path):
     assert [[int(one) for one in row] for row in rows["Components by size"]] == [
         [size, sizes.count(size)] for size in sorted(set(sizes))
     ]
+    assert rows["Pairs in the drawing"]
     for left, right, value in rows["Pairs in the drawing"]:
         assert any([left, right] == end[:2] and value == f"{float(end[2]):.6g}" for end in ends)
     assert len(tree.css("#examples .text")) == 20
@@ -500,6 +501,7 @@ def test_the_page_of_links_shows_the_numbers_of_the_run(tmp_path):
         for one in record["weights"]
     ]
     scores = dict(zip(zip(*(links[name].to_pylist() for name in ("left", "right"))), links["score"].to_pylist()))
+    assert tree.css("#pairs details.example")
     for example in tree.css("#pairs details.example"):
         score, pair = re.match(r"score (\S+?),.*: (.*)", example.css_first("summary").text()).groups()
         assert score == show_number(scores[tuple(pair.split(" and "))])

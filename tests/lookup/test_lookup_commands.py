@@ -64,6 +64,9 @@ def test_matches_are_written_by_the_name_of_the_file(cli, people, tmp_path, suff
     again = cli("faces", *people, "-o", f"found{suffix}")
     assert (again.code, "overwrite" in again.err) == (2, True)
     assert cli("faces", *people, "-o", f"found{suffix}", "--overwrite").code == 0
+    if suffix == ".csv":
+        lines = (tmp_path / "found.csv").read_text().splitlines()
+        assert [line.split(",") for line in lines] == [COLUMNS, *ROWS]
     if suffix == ".parquet":
         assert [list(map(str, row.values())) for row in pq.read_table(tmp_path / "found.parquet").to_pylist()] == ROWS
     if suffix == ".jsonl":
@@ -178,14 +181,15 @@ def test_prints_among_themselves_and_by_options(cli, prints):
     assert {(f"finger {n}", f"gallery.fmr#{n}") for n in (2, 5, 8)} <= found
     assert all((right, left) in found for left, right in found)
     assert cli("fingerprints", "gallery.fmr", "--threshold", "1", "--quiet").rows() == [COLUMNS]
-    for wrong in (
-        ["--rotation", "left"],
-        ["--scale", "x"],
-        ["--triples", "0"],
-        ["--threshold", "2"],
-        ["--edge", "0.9"],
+    for wrong, says in (
+        ("--rotation left", "--scale must be one of spread, none; rotation one of axis, angles, none"),
+        ("--scale x", "--scale must be one of spread, none; rotation one of axis, angles, none"),
+        ("--triples 0", "--triples must be from 1 to 65536, not 0"),
+        ("--threshold 2", "--threshold must be above 0 and at most 1 (a Jaccard similarity), not 2.0"),
+        ("--edge 0.9", "--edge must be from 0 to 0.5 (a share of a square), not 0.9"),
     ):
-        assert cli("fingerprints", "gallery.fmr", *wrong).code == 2
+        refused = cli("fingerprints", "gallery.fmr", *wrong.split())
+        assert (refused.code, refused.err) == (2, f"lookalike: {says}\n")
 
 
 def test_a_broken_template_is_named(cli, prints, tmp_path):

@@ -1,10 +1,8 @@
 """Vectors and bit strings through pairs, dedup, neighbors and the audit, against plain NumPy."""
 
-import os
 from dataclasses import replace
 from itertools import combinations
 from math import ceil
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -420,20 +418,17 @@ def test_large_buckets_of_vectors_are_compared_as_they_are(monkeypatch):
     assert len(result.removed) == 899
 
 
-DATA = os.environ.get("LOOKALIKE_DATA")
+def descriptors(path):
+    return np.fromfile(path, np.float32).reshape(-1, 129)[:, 1:].astype(np.float64)
 
 
-def descriptors(name):
-    return np.fromfile(Path(DATA, "vectors", name), np.float32).reshape(-1, 129)[:, 1:].astype(np.float64)
-
-
-@pytest.mark.skipif(not DATA, reason="LOOKALIKE_DATA names no folder with vectors/")
 class TestSift:
     """10,000 image descriptors of 128 numbers."""
 
     @pytest.mark.parametrize(("measure", "threshold"), [("cosine", 0.95), ("euclidean", 150)])
-    def test_pairs_equal_brute_force(self, measure, threshold):
-        wide = descriptors("input_vectors.fvecs")
+    def test_pairs_equal_brute_force(self, data_folder, measure, threshold):
+        path = data_folder / "vectors" / "input_vectors.fvecs"
+        wide = descriptors(path)
         if measure == "cosine":
             wide /= np.linalg.norm(wide, axis=1, keepdims=True)
         near = set()
@@ -445,7 +440,6 @@ class TestSift:
             else:
                 close = products >= threshold
             near |= {(int(i) + low, int(j) + low) for i, j in zip(*np.nonzero(close)) if i < j}
-        path = Path(DATA, "vectors", "input_vectors.fvecs")
         got = la.pairs(path, measure=measure, threshold=threshold, recall=1)
         rows = {tuple(int(one.rsplit(":", 1)[1]) for one in (a, b)) for a, b in
                 zip(got["left"].to_pylist(), got["right"].to_pylist())}  # fmt: skip
@@ -454,15 +448,12 @@ class TestSift:
         some = la.pairs(path, measure=measure, threshold=threshold, recall=0.9, method="lsh")
         assert some.num_rows >= ceil(0.9 * len(rows))
 
-    def test_the_hundred_nearest_are_those_that_are_known(self):
-        truth = np.fromfile(Path(DATA, "vectors", "groundtruth.ivecs"), np.int32).reshape(-1, 101)[:, 1:]
-        found = la.neighbors(
-            Path(DATA, "vectors", "queries.fvecs"),
-            against=Path(DATA, "vectors", "input_vectors.fvecs"),
-            k=100,
-            measure="euclidean",
-        )
-        base, queries = descriptors("input_vectors.fvecs"), descriptors("queries.fvecs")
+    def test_the_hundred_nearest_are_those_that_are_known(self, data_folder):
+        names = "groundtruth.ivecs", "queries.fvecs", "input_vectors.fvecs"
+        truth, asked, others = (data_folder / "vectors" / name for name in names)
+        truth = np.fromfile(truth, np.int32).reshape(-1, 101)[:, 1:]
+        found = la.neighbors(asked, against=others, k=100, measure="euclidean")
+        base, queries = descriptors(others), descriptors(asked)
         want = np.sqrt(((base[truth] - queries[:, None, :]) ** 2).sum(-1))  # of equally near ones either may be named
         assert np.abs(found["distance"].to_numpy().reshape(100, 100) - want).max() < 1e-9
 

@@ -49,8 +49,8 @@ def pages(tmp_path_factory):
 @pytest.mark.parametrize("number", [0, 1, 2], ids=["dedup", "pairs", "link"])
 def test_pages_request_nothing_and_report_no_error(browser, pages, number):
     asked, wrong = [], []
-    for options in ({"viewport": {"width": 1100, "height": 900}}, {"viewport": {"width": 380, "height": 800}}):
-        context = browser.new_context(**options, color_scheme="dark" if wrong else "light")
+    for width, scheme in ((1100, "light"), (380, "dark")):
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         page = context.new_page()
         page.on("request", lambda request: asked.append(request.url))
         page.on("console", lambda message: wrong.append(message.text))
@@ -58,7 +58,7 @@ def test_pages_request_nothing_and_report_no_error(browser, pages, number):
         page.goto(pages[number].as_uri())
         assert "broken" not in page.title()
         # nothing is wider than the screen
-        assert page.evaluate("document.documentElement.scrollWidth") <= options["viewport"]["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
         context.close()
     assert asked == [pages[number].as_uri()] * 2
     assert wrong == []

@@ -344,6 +344,7 @@ def test_an_interrupt_at_any_call_of_the_system_leaves_nothing_half_done(
         if not interrupted:
             break
     assert 15 < number < 200
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["text"] == ("" if failing else "new")
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -357,6 +358,7 @@ def test_an_interrupt_at_any_call_of_the_system_leaves_no_half_file(
                 partial.write_text("all")
             interrupted = came()
         assert names(tmp_path) in ([], ["a.txt"]), number
+        assert interrupted or names(tmp_path) == ["a.txt"]
         if (tmp_path / "a.txt").exists():
             assert (tmp_path / "a.txt").read_text() == "all"
             (tmp_path / "a.txt").unlink()
