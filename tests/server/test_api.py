@@ -159,8 +159,9 @@ def test_a_body_that_does_not_arrive_times_out(server):
         half.settimeout(20)
         assert half.recv(100).startswith(b"HTTP/1.1 408")
     with socket.create_connection((server.host, server.port)) as half:
-        half.sendall(head.encode())
+        half.sendall(head.replace("/v1/query", "/v1/compare").encode())
         half.shutdown(socket.SHUT_WR)
+    wait_for(lambda: '"path":"/v1/compare","status":499' in server.log())
     assert server.call("GET", "/healthz").status == 200
 
 

@@ -3,9 +3,16 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
+import pytest
+
+from lookalike.server.answers.space import Space
+from lookalike.server.answers.spool import Spool
+from lookalike.server.answers.streaming import StreamedAnswers
 from lookalike.server.batching import Batcher
 from lookalike.server.leaving import Leaving
+from lookalike.server.options import Limits
 
 
 class Work:
@@ -76,3 +83,48 @@ def test_a_request_ends_when_its_client_leaves():
         leaving.end()  # nothing is in progress
 
     asyncio.run(run())
+
+
+class Ending(StreamedAnswers):
+    """A stream whose answers have been sent while the body is still arriving, and that takes long to end."""
+
+    async def _collect(self):
+        await self._reply.spool.write(b"x" * (1 << 20))
+        await self._reply.spool.end()
+
+    async def _read(self, held):
+        self.ending = asyncio.Event()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            self.ending.set()
+            await asyncio.Event().wait()
+
+
+def test_space_is_given_back_if_the_client_leaves_while_its_request_ends():
+    space, sent = Space(4 << 20), []
+
+    async def send(message):
+        sent.append(len(message.get("body", b"")))
+        await asyncio.sleep(0)
+
+    async def run(threads):
+        options = SimpleNamespace(limits=Limits())
+        state = SimpleNamespace(
+            options=options, in_flight=Space(1), new_spool=lambda: Spool(space, threads), on_files=None
+        )
+        answers = Ending(state, None, None)
+        task = asyncio.create_task(answers({}, None, send))
+        while not hasattr(answers, "ending"):
+            await asyncio.sleep(0)
+        await answers.ending.wait()
+        await answers._reply.spool.write(b"y" * (1 << 20))  # which nobody reads
+        assert space.free == 3 << 20
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with ThreadPoolExecutor(1) as threads:
+        asyncio.run(run(threads))
+    assert sum(sent) >= 1 << 20
+    assert space.free == 4 << 20

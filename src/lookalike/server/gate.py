@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 import time
@@ -25,6 +26,8 @@ from lookalike.server.targets import check_utf8, without_root
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 METRICS, SCRAPES = "/metrics", 8
 """Requests for metrics do not count as others do, but no more than this many at a time are answered."""
+CLIENT_LEFT = 499
+"""The status in log and metrics if the connection ended before the response began; convention of nginx."""
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; "
@@ -104,6 +107,9 @@ class Gate:
                 await self._app(inner, receive, send)
         except Problem as problem:
             await self._refuse(passage, problem, send)
+        except asyncio.CancelledError:
+            passage.status = passage.status or CLIENT_LEFT
+            raise
         except Exception:
             sys.stderr.write(f"lookalike: request {passage.request_id}: {traceback.format_exc()}")
             if passage.status:

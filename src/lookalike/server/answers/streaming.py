@@ -227,9 +227,11 @@ class StreamedAnswers(Response):
         finally:
             for task in list(self._tasks):
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            self._reply.spool.close()
-            del self._reading, self._collecting  # with their errors, and all that these refer to
+            try:
+                await asyncio.gather(*self._tasks, return_exceptions=True)
+            finally:  # even if the client leaves just now
+                self._reply.spool.close()
+                del self._reading, self._collecting  # with their errors, and all that these refer to
 
     def _start(self, work: Coroutine[Any, Any, Any], held: Holding | None = None) -> asyncio.Task[Any]:
         """A task of this request, and what it holds until it ends."""
