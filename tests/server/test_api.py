@@ -160,6 +160,7 @@ def test_a_body_that_does_not_arrive_times_out(server):
         assert half.recv(100).startswith(b"HTTP/1.1 408")
     with socket.create_connection((server.host, server.port)) as half:
         half.sendall(head.replace("/v1/query", "/v1/compare").encode())
+        wait_for(lambda: "requests_in_progress 1.0" in server.call("GET", "/metrics").body.decode())
         half.shutdown(socket.SHUT_WR)
     wait_for(lambda: '"path":"/v1/compare","status":499' in server.log())
     assert server.call("GET", "/healthz").status == 200

@@ -64,9 +64,14 @@ def test_nothing_is_done_for_clients_that_have_left():
     assert answers == [[4, 4], [8, 8]]
 
 
-def test_a_request_ends_when_its_client_leaves():
+@pytest.mark.parametrize("early", [False, True])
+def test_a_request_ends_when_its_client_leaves(early):
+    """Or has left before it began: what it sent last and the end of the connection can arrive together."""
+
     async def run():
         leaving, ended = Leaving(), []
+        if early:
+            leaving.end()
 
         async def request():
             with leaving.ends():
@@ -77,8 +82,9 @@ def test_a_request_ends_when_its_client_leaves():
 
         task = asyncio.create_task(request())
         await asyncio.sleep(0)
-        leaving.end()
-        await asyncio.wait([task])
+        if not early:
+            leaving.end()
+        await asyncio.wait([task], timeout=30)
         assert (task.cancelled(), ended) == (True, [True])
         leaving.end()  # nothing is in progress
 

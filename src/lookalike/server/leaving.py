@@ -13,13 +13,16 @@ class Leaving:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._left = False
 
     @contextmanager
     def ends(self) -> Iterator[None]:
-        """While the block runs, its task is cancelled if the client leaves."""
+        """While the block runs, its task is cancelled if the client leaves, or left before the task began."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        if self._left:
+            task.cancel()
         try:
             yield
         finally:
@@ -27,5 +30,6 @@ class Leaving:
 
     def end(self) -> None:
         """End the request: the client has left."""
+        self._left = True
         for task in self._tasks:
             task.cancel()
