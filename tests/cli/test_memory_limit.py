@@ -11,7 +11,7 @@ import pytest
 
 PROGRAM = str(Path(sys.executable).with_name("lookalike"))
 MEASURE = (
-    "import resource, subprocess, sys; code = subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode; "
+    "import resource, subprocess, sys; code = subprocess.run(sys.argv[1:]).returncode; "
     "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10); sys.exit(code)"
 )
 """A small process: a child counts what its parent held at the fork."""
@@ -19,8 +19,9 @@ LIMIT = 512
 
 
 def peak_mebibytes(*command):
-    """Exit code and peak of a command."""
+    """Exit code and peak of a command; if it refuses, it says that it needs more memory."""
     done = subprocess.run([sys.executable, "-c", MEASURE, PROGRAM, *map(str, command)], capture_output=True, text=True)
+    assert done.returncode != 4 or "--memory" in done.stderr.splitlines()[-1], done.stderr
     return done.returncode, int(done.stdout.split()[-1])
 
 

@@ -135,7 +135,8 @@ def test_options_must_agree(cli, files):
             assert done.code == 2
             assert wanted in done.err
             assert len(done.err.strip().splitlines()) == 1
-    assert cli("dedup", "stream.jsonl", "-o", "out", "--into", "nowhere", *FLAGS).code == 2
+    absent = cli("dedup", "stream.jsonl", "-o", "out", "--into", "nowhere", *FLAGS)
+    assert (absent.code, "nowhere: is not an index" in absent.err) == (2, True)
     with la.Index.open(files / "seen"):
         assert "another process is writing" in cli("dedup", "stream.jsonl", "-o", "out", "--into", "seen", *FLAGS).err
 

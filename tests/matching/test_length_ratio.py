@@ -192,7 +192,8 @@ def test_the_command_line_accepts_the_ratio_and_from_cannot_change_it(tmp_path, 
     assert "shorter / longer at least 2/3" in first.err
     again = call("dedup", "--from", tmp_path / "out", "-o", tmp_path / "again", "--length-ratio", "0.9")
     assert (again.code, "--length-ratio cannot change" in again.err) == (2, True)
-    assert call("pairs", source, "--length-ratio", "2").code == 2
+    refused = call("pairs", source, "--length-ratio", "2")
+    assert (refused.code, "--length-ratio must be above 0 and at most 1" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize("ratio", ["0", "-0.5", "1.01", "half", "0.1234567891234", "nan", ""])
