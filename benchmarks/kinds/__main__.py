@@ -14,11 +14,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from kinds.judge import Result, measure_all
+from kinds.judge import Link, Result, link_by_package, measure_all
 from kinds.known import known_cases
 from kinds.made import made_cases
 from kinds.tables import Case
@@ -96,17 +97,31 @@ def commit() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
 
 
+def chosen_link(sketch: bool, without: list[str]) -> Link:
+    """What links the cases: the package, or the model in trial without some of its mechanisms."""
+    if not sketch:
+        return link_by_package
+    from kinds.sketch import model
+
+    if unknown := set(without) - set(model.MECHANISMS):
+        raise SystemExit(f"--without {', '.join(unknown)}: known are {', '.join(model.MECHANISMS)}")
+    return partial(model.link, without=frozenset(without))
+
+
 def main() -> None:
     """Print a table and a summary."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="only cases whose name or variant contains this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--save", action="store_true", help=f"write a file to {RESULTS.name}/, named after the commit")
+    parser.add_argument("--sketch", action="store_true", help="the model in trial instead of lookalike.link")
+    parser.add_argument("--without", action="append", default=[], help="with --sketch: a mechanism to leave out")
     parser.add_argument("--compare", type=Path, help="an earlier file of results")
     given = parser.parse_args()
     data = Path(os.environ.get("LOOKALIKE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+    link = chosen_link(given.sketch or bool(given.without), given.without)
     started, results = time.perf_counter(), []
-    for result in measure_all(all_cases(data if data.is_dir() else None, given.only), given.jobs):
+    for result in measure_all(all_cases(data if data.is_dir() else None, given.only), given.jobs, link):
         results.append(result)
         print(line(result), flush=True)
     total = summary(results)

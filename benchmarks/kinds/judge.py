@@ -8,15 +8,19 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import lookalike as la
 from kinds.tables import Case, as_table, pairs_between
+
+Link = Callable[[pa.Table, pa.Table | None, str], dict[str, Any]]
+"""Links two tables (or one) by some fields; see `link_by_package`."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +61,22 @@ class Result:
         return float(max(0.0, self.stated_precision["estimate"] - self.precision))
 
 
-def measure(case: Case) -> Result:
+def link_by_package(left: pa.Table, right: pa.Table | None, fields: str) -> dict[str, Any]:
+    """The links of `lookalike.link`, as pairs of rows, and what it says of them."""
+    result = la.link(left, right, fields=fields, id="id", threads=1)
+    links, run = found_pairs(len(left), right is None, result), result.run
+    choice = str((run.get("model") or {}).get("name", ""))
+    return {"links": links, "choice": choice, "precision": run.get("precision"), "recall": run.get("recall")}
+
+
+def measure(case: Case, link: Link = link_by_package) -> Result:
     """Link a case in this process."""
     left = as_table(case.left, case.columns)
     right = None if case.right is None else as_table(case.right, case.columns)
     started = time.perf_counter()
-    result = la.link(left, right, fields=case.fields, id="id", threads=1)
+    answer = link(left, right, case.fields)
     seconds = time.perf_counter() - started
-    links = found_pairs(case, result)
+    links = answer["links"]
     if case.known is not None:
         links = links[np.isin(codes(links), codes(case.known))]
     truth = codes(case.truth)
@@ -72,7 +84,6 @@ def measure(case: Case) -> Result:
     count = len(links)
     smallest = min(len(case.left), len(case.left if case.right is None else case.right))
     alone = 1 - len(np.unique(links[:, 0])) / max(1, smallest)
-    run = result.run
     return Result(
         case.name,
         case.variant,
@@ -80,21 +91,21 @@ def measure(case: Case) -> Result:
         score=round(2 * hits / (count + len(truth)) if len(truth) else max(0.0, alone), 4),
         precision=round(hits / count, 4) if count else None,
         recall=round(hits / len(truth), 4) if len(truth) else None,
-        stated_precision=run.get("precision"),
-        stated_recall=run.get("recall"),
+        stated_precision=answer.get("precision"),
+        stated_recall=answer.get("recall"),
         complete=case.complete,
-        choice=str((run.get("model") or {}).get("name", "")),
+        choice=answer["choice"],
         seconds=round(seconds, 2),
         peak_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
     )
 
 
-def found_pairs(case: Case, result: Any) -> np.ndarray:
+def found_pairs(rows: int, alone: bool, result: Any) -> np.ndarray:
     """The linked pairs of row numbers; of one table, all pairs within clusters."""
-    if case.right is not None:
+    if not alone:
         columns = [result.links[side].to_numpy(zero_copy_only=False).astype(np.int64) for side in ("left", "right")]
         return np.unique(np.stack(columns, 1), axis=0) if len(columns[0]) else np.empty((0, 2), np.int64)
-    labels = -1 - np.arange(len(case.left))  # records in no cluster are alone
+    labels = -1 - np.arange(rows)  # records in no cluster are alone
     clusters = result.clusters
     labels[clusters["id"].to_numpy(zero_copy_only=False).astype(np.int64)] = clusters["cluster"].to_numpy()
     return pairs_between(labels, None)
@@ -105,14 +116,14 @@ def codes(pairs: np.ndarray) -> np.ndarray:
     return pairs[:, 0] * (1 << 32) + pairs[:, 1]
 
 
-def measure_apart(case: Case) -> Result:
+def measure_apart(case: Case, link: Link = link_by_package) -> Result:
     """The same in a child process, so that memory is its own and an error ends nothing else."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         os.close(reading)
         try:
-            answer = measure(case).__dict__
+            answer = measure(case, link).__dict__
         except BaseException as error:
             kept = error if isinstance(error, la.LookalikeError) else traceback.format_exc()
             answer = Result(case.name, case.variant, error=str(kept)[-600:]).__dict__
@@ -129,12 +140,12 @@ def measure_apart(case: Case) -> Result:
     return Result(**json.loads(answer))
 
 
-def measure_all(cases: Iterable[Case], jobs: int) -> Iterator[Result]:
+def measure_all(cases: Iterable[Case], jobs: int, link: Link = link_by_package) -> Iterator[Result]:
     """Measure cases, some at a time, in order."""
     with ThreadPoolExecutor(jobs) as pool:
         waiting = []
         for case in cases:
-            waiting.append(pool.submit(measure_apart, case))
+            waiting.append(pool.submit(measure_apart, case, link))
             if len(waiting) > jobs:
                 yield waiting.pop(0).result()
         for one in waiting:

@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from kinds.judge import Result, measure_apart
+from kinds.sketch import model
 from kinds.tables import Case, pairs_between
 from kinds.variants import variants, with_share
 
@@ -61,7 +62,9 @@ def test_a_case_is_linked_in_a_process_of_its_own(two):
     result = measure_apart(two)
     assert result.error == ""
     assert result.peak_mb > 20
-    assert 0 <= result.score <= 1
+    assert result.links > 0
+    hits = result.links * result.precision
+    assert result.score == pytest.approx(2 * hits / (result.links + len(two.truth)), abs=1e-3) != 0
     assert "nothing" in measure_apart(two.changed("", fields="nothing")).error
 
 
@@ -75,3 +78,14 @@ def test_what_is_stated_is_judged():
     assert Result("a", "b", precision=0.9).holds("precision") is None
     assert Result("a", "b", precision=0.5, stated_precision={"estimate": 0.9}).overstated == pytest.approx(0.4)
     assert Result("a", "b", precision=0.9, stated_precision={"estimate": 0.5}).overstated == 0
+
+
+def test_the_sketch_finds_who_is_listed_twice():
+    draw = np.random.default_rng(2)
+    names = ["".join(draw.choice(list("abcdefghijklmnop"), 7)) for _ in range(120)]
+    left = [{"name": name, "town": names[n // 3]} for n, name in enumerate(names)]
+    right = [{"name": row["name"][:-1] + "x", "town": row["town"]} for row in left[:60]]
+    truth = np.stack([np.arange(60), np.arange(60)], 1)
+    case = Case("people", left, right, "name:text,town:person", truth)
+    assert measure_apart(case, model.link).score > 0.9
+    assert measure_apart(case.changed("", right=[]), model.link).links == 0
