@@ -58,10 +58,69 @@ def test_files_that_are_not_text_are_reported(cli, tmp_path):
     assert links.json()["notes"][:2] == [note, note]
 
 
-def test_another_separator_is_suspected(cli, tmp_path):
-    (tmp_path / "a.csv").write_text("id;text\n1;a b c\n")
-    done = cli("pairs", "a.csv")
-    assert "its columns are 'id;text'; is it separated by ';'? Only commas (.csv)" in done.err
+SEPARATED = {
+    ("a.csv", ";"): "separated by ';': write the file with commas (.csv) or tabs (.tsv)",
+    ("a.csv", "|"): "separated by '|': write the file with commas (.csv) or tabs (.tsv)",
+    ("a.csv", "\t"): "separated by tabs: rename the file to .tsv",
+    ("a.tsv", ";"): "separated by ';': write the file with commas (.csv) or tabs (.tsv)",
+}
+READING = [
+    "dedup FILE -o out",
+    "pairs FILE -o pairs.csv --column title",
+    "neighbors FILE -o nearest.csv --column title",
+    "index create seen FILE --column title",
+    "link FILE -o links --fields title",
+    "link FILE -o links --fields all",
+    "link FILE -o links --fields record:text",
+    "link one.csv FILE -o links --fields all",
+]
+
+
+@pytest.mark.parametrize(("file", "separator"), SEPARATED)
+@pytest.mark.parametrize("command", READING)
+def test_columns_that_are_separated_otherwise_are_an_error(cli, tmp_path, command, file, separator):
+    rows = ["id,title,year", "1,Lamp A60 9 W,1999", "2,Lamp A60 11 W,2001"]
+    (tmp_path / "one.csv").write_text("title\nLamp A60 9 W\nLamp A60 11 W\n")
+    (tmp_path / file).write_text("\n".join(rows).replace(",", separator))
+    done = cli(*command.replace("FILE", file).split())
+    assert done.code == 3
+    header = repr(rows[0].replace(",", separator))
+    said = f"its header has one column, {header}, which looks like columns {SEPARATED[file, separator]}"
+    assert f"{file}: " in done.err
+    assert said in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([file, "one.csv"])
+
+
+@pytest.mark.parametrize("header", ["title", "title of film", "title/name", "title: all"])
+def test_a_file_can_have_one_column(cli, tmp_path, header):
+    (tmp_path / "a.csv").write_text(f"{header}\nLamp A60; 9 W\nLamp A60; 11 W\n")
+    assert cli("link", "a.csv", "-o", "links", "--fields", "all").code == 0
+    done = cli("pairs", "a.csv", "-o", "pairs.csv", "--column", "text")
+    assert f"a.csv: no column 'text'; its columns are {header!r}" in done.err
+
+
+def test_one_of_several_columns_can_have_a_separator_in_its_name(cli, tmp_path):
+    (tmp_path / "a.csv").write_text("title; subtitle,year\nLamp A60; 9 W,1999\nLamp A60; 11 W,2001\n")
+    assert cli("link", "a.csv", "-o", "links", "--fields", "all").code == 0
+    done = cli("pairs", "a.csv", "-o", "pairs.csv")
+    assert "a.csv: no column 'text'; its columns are 'title; subtitle', 'year'" in done.err
+
+
+def test_a_table_without_a_header_can_have_any_column(cli, tmp_path):
+    pq.write_table(pa.table({"title; subtitle": ["Lamp A60; 9 W", "Lamp A60; 11 W"]}), tmp_path / "a.parquet")
+    assert cli("link", "a.parquet", "-o", "links", "--fields", "all").code == 0
+
+
+def test_a_long_header_is_shortened(cli, tmp_path):
+    header = ";".join(f"column{number}" for number in range(1000))
+    (tmp_path / "a.csv").write_text(f"{header}\n")
+    assert f"its header has one column, '{header[:100]}...', which looks" in cli("pairs", "a.csv").err
+
+
+def test_a_column_with_a_separator_in_its_name_can_be_named(cli, tmp_path):
+    (tmp_path / "a.csv").write_text("title; subtitle\nLamp A60; 9 W\nLamp A60; 11 W\n")
+    assert cli("pairs", "a.csv", "-o", "pairs.csv", "--column", "title; subtitle").code == 0
+    assert cli("link", "a.csv", "-o", "links", "--fields", "title; subtitle").code == 0
 
 
 ROWS = {"id": ["a", "b"], "body": ["a b c", "a b d"], "title": ["x", "y"]}

@@ -234,7 +234,7 @@ def test_pairs_that_would_represent_too_many_others_are_not_drawn():
     ("rows", "message"),
     [
         ([{"left": "l0", "right": "r0"}], "has no column 'match'; its columns are left, right, but"),
-        ([{"left;right;match": "l0;r0;1"}], "has no column 'left'; its columns are left;right;match, but"),
+        ([{"left;right;match": "l0;r0;1"}], "has no column 'left'; its header has one column, 'left;right;match'"),
         ([{"left": "l0", "right": "r0", "match": "maybe"}], "row 1: match is 'maybe'"),
         ([{"left": "l0", "right": "r0", "match": 1}, {"left": "l0", "right": "zz", "match": 1}],
          "row 2: no record of right has the id 'zz'"),

@@ -30,13 +30,14 @@ def excess(target: np.ndarray, decoy: np.ndarray, weight: np.ndarray | float) ->
 
 
 def judge_once(
-    pairs: Pairs, score: np.ndarray, *, lead: bool = True, moved: bool = True
+    pairs: Pairs, score: np.ndarray, *, lead: bool = True, moved: bool = True, often: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mutual best partners of two tables that list entities once: pairs, their statistic, and their probability.
 
     The statistic is the score plus its lead over the next best pair of either record. Decoys are mutual best partners
     within the tables, moved to where they would be between them: each record's fourth best partners coincide, and
-    distances are scaled so that those from the fourth to the eighth agree.
+    distances are scaled so that those from the fourth to the eighth agree. Partners by chance are `often` times as
+    frequent as decoys say.
     """
     between = np.flatnonzero(pairs.what == BETWEEN)
     within = np.flatnonzero((pairs.what == LEFT) | (pairs.what == RIGHT))
@@ -67,7 +68,7 @@ def judge_once(
     likely = np.zeros(len(target))
     for _ in range(30):  # partners by chance are those of records without a match
         one, other = max(lefts - expected, 1), max(rights - expected, 1)
-        likely = excess(statistic, null, 4 * one * other / (one + other) / pairs.records)
+        likely = excess(statistic, null, often * 4 * one * other / (one + other) / pairs.records)
         if abs(likely.sum() - expected) < 1:
             break
         expected = (expected + likely.sum()) / 2
@@ -86,7 +87,9 @@ def best_of(pairs: Pairs, score: np.ndarray, what: int) -> tuple[np.ndarray, np.
     return place, 2 * best[:, 0] - best[:, 1]
 
 
-def judge_repeated(pairs: Pairs, score: np.ndarray, single: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def judge_repeated(
+    pairs: Pairs, score: np.ndarray, single: int, often: float = 1.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The best partner of each record of a table that repeats entities in the `single` table (LEFT or RIGHT)."""
     once = (np.arange(pairs.records) < pairs.split) == (single == LEFT)
     place, statistic = best_of(pairs, score, BETWEEN)
@@ -97,7 +100,7 @@ def judge_repeated(pairs: Pairs, score: np.ndarray, single: int) -> tuple[np.nda
         return place[:0], np.zeros(0), np.zeros(0)
     low = np.median(null)
     weight = min((target <= low).sum() / max(1, (null <= low).sum()), len(target) / len(null))
-    return place[records], target, excess(target, null, max(weight, 1e-3))
+    return place[records], target, excess(target, null, often * max(weight, 1e-3))
 
 
 def learn(pairs: Pairs, judge, scaled: np.ndarray, start: np.ndarray, rounds: int = ROUNDS):
@@ -118,7 +121,7 @@ def learn(pairs: Pairs, judge, scaled: np.ndarray, start: np.ndarray, rounds: in
         used = used[(label[used] == 1) | (draw.random(len(used)) < share)]
         weights = solve(scaled[used], label[used], weight[used], pairs.signs, start, weights)
         score = scaled @ weights[1:] + weights[0]
-    return target, statistic, likely
+    return target, statistic, likely, score
 
 
 def solve(rows, label, weight, signs, start, first) -> np.ndarray:

@@ -151,6 +151,7 @@ def _measure(columns: list[Column], split: int, alone: bool, members: list[list[
                 better = np.minimum if name == "conflicting numbers" else np.maximum
                 measured[one_lacks, number] = better(measured[one_lacks, number], fewer[:, number])
         features.add_texts(len(columns), measured, whole, records)
+        features.add_beyond(len(columns))
     known = np.stack([(c.codes[left] >= 0) & (c.codes[right] >= 0) for c in columns], 1)
     wordy = [np.array([*column.values.to_pylist(), ""])[column.codes].tolist() for column in columns
              if column.kind in WORDY]  # fmt: skip
@@ -213,6 +214,14 @@ class _Features:
         sums = np.append(0, np.cumsum(rarity, dtype=np.float64))
         total = np.append(sums[starts[1:]] - sums[starts[:-1]], 0)[texts.column.codes]
         self.add(place, "information", measured[:, 2] * np.minimum(total[self._left], total[self._right]))
+
+    def add_beyond(self, whole: int) -> None:
+        """What the whole record says and no field does: values that stand in other columns."""
+        names = ("trigrams", "words", "shorter", "codes")
+        here = [place for place, field in enumerate(self.fields) if field < whole and self.signs[place] > 0]
+        best = np.max([self.columns[place] for place in here if self.names[place] != "information"], axis=0)
+        for place in [p for p, field in enumerate(self.fields) if field == whole and self.names[p] in names]:
+            self.add(whole + 1, "beyond", np.maximum(0, self.columns[place] - best))
 
     def _surprise(self, values: np.ndarray) -> np.ndarray:
         """-log of how often records that are no match are at least this similar: the nearest, or random ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from kinds.sketch.evidence import (
 )
 from kinds.sketch.features import BETWEEN, LEFT, RIGHT, Pairs, read_pairs
 from lookalike.linkage.decide.clusters import cluster_by_majority
+from lookalike.tuning.intervals import wilson_interval
 
 CLOSED = 0.7
 """More triangles than that are closed among matches, fewer among look-alikes."""
@@ -69,8 +71,15 @@ def _pair_rows(pairs: Pairs, chosen: np.ndarray, lefts: int, every: tuple[bool, 
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def _stated(likely: np.ndarray) -> dict[str, float] | None:
-    return {"estimate": float(likely.mean())} if len(likely) else None
+def _stated(likely: np.ndarray, doubled: np.ndarray) -> dict[str, float] | None:
+    """The precision of links with these probabilities, and with those if partners by chance are twice as frequent.
+
+    Nothing in the tables says that they are rarer than decoys, or how much, so the interval ends at 1.
+    """
+    if not len(likely):
+        return None
+    low = wilson_interval(float(doubled.sum()), len(doubled))[0]
+    return {"estimate": float(likely.mean()), "low": min(low, float(likely.mean())), "high": 1.0}
 
 
 def _one_table(pairs: Pairs, rows: int, without: frozenset[str]) -> dict[str, Any]:
@@ -83,8 +92,7 @@ def _one_table(pairs: Pairs, rows: int, without: frozenset[str]) -> dict[str, An
     groups = are_entities and (degree >= 2 or (degree >= 1.5 and gaps.some <= 0))
     if groups and "groups" not in without:
         labels = _clusters(pairs, between, independent)
-        linked = labels[pairs.left[between]] == labels[pairs.right[between]]
-        return {"links": _rows(pairs, labels, rows), "choice": "groups", "precision": _stated(independent[linked])}
+        return {"links": _rows(pairs, labels, rows), "choice": "groups", "precision": None}
     if not are_entities and gaps.some <= 0 and "large groups" not in without:
         labels = large_groups(pairs)
         if labels is not None:
@@ -99,13 +107,13 @@ def _one_table(pairs: Pairs, rows: int, without: frozenset[str]) -> dict[str, An
             np.maximum.at(known, side[found[0]], found[2])
         return found
 
-    target, statistic, likely = chance.learn(pairs, judge, scaled, start, 0 if "learning" in without else 3)
+    target, statistic, likely, _ = chance.learn(pairs, judge, scaled, start, 0 if "learning" in without else 3)
     if "independence" not in without and pairs.known.shape[1] > 1:  # one field alone cannot show independence
         likely = np.minimum(likely, independent[np.searchsorted(between, target)])
     kept = chance.cut(statistic, likely)
     labels = np.arange(pairs.records)
     labels[pairs.right[target[kept]]] = pairs.left[target[kept]]
-    return {"links": _rows(pairs, labels, rows), "choice": "pairs", "precision": _stated(likely[kept])}
+    return {"links": _rows(pairs, labels, rows), "choice": "pairs", "precision": None}
 
 
 def _two_tables(pairs: Pairs, lefts: int, without: frozenset[str]) -> dict[str, Any]:
@@ -114,12 +122,8 @@ def _two_tables(pairs: Pairs, lefts: int, without: frozenset[str]) -> dict[str, 
     smaller = min(side.sum(), (~side).sum())
     rounds = 0 if "learning" in without else chance.ROUNDS
 
-    def judge(pairs: Pairs, score: np.ndarray):
-        return chance.judge_once(
-            pairs, score, lead="lead" not in without, moved="moved decoys" not in without
-        )  # fmt: skip
-
-    target, statistic, likely = chance.learn(pairs, judge, scaled, start, rounds)
+    judge = partial(chance.judge_once, lead="lead" not in without, moved="moved decoys" not in without)
+    target, statistic, likely, learned = chance.learn(pairs, judge, scaled, start, rounds)
     kept = chance.cut(statistic, likely)
     gaps = views(pairs, score)
     if "groups" not in without and len(kept) <= smaller / 3 and _both_repeat(pairs, gaps, side):
@@ -127,24 +131,23 @@ def _two_tables(pairs: Pairs, lefts: int, without: frozenset[str]) -> dict[str, 
         every = np.flatnonzero(union.what == BETWEEN)
         independent = beyond_independence(union, every, union.all_pairs)
         labels = _clusters(union, every, independent)
-        linked = (labels[pairs.left] == labels[pairs.right])[every]
-        stated = _stated(independent[linked & (pairs.what[every] == BETWEEN)])
-        return {"links": _rows(pairs, labels, lefts), "choice": "groups", "precision": stated}
+        return {"links": _rows(pairs, labels, lefts), "choice": "groups", "precision": None}
     if "repeats" not in without:
         repeated = {one: _repeats(pairs, one, score, scaled, start, rounds, len(kept)) for one in (LEFT, RIGHT)}
         if (repeated[LEFT] is None) != (repeated[RIGHT] is None):
             single = LEFT if repeated[LEFT] is not None else RIGHT
-            chosen, sure = repeated[single]
+            chosen, *sure = repeated[single]
             links = _pair_rows(pairs, chosen, lefts, (single == RIGHT, single == LEFT))
             return {"links": links, "choice": "right repeats" if single == LEFT else "left repeats",
-                    "precision": _stated(sure)}  # fmt: skip
+                    "precision": _stated(*sure)}  # fmt: skip
     nothing = max(gaps["left to right"].some, gaps["right to left"].some) <= 0 and len(kept) <= smaller / 2
     if nothing and "large groups" not in without:
         labels = large_groups(pairs, twice=2)
         if labels is not None:
             return {"links": _rows(pairs, labels, lefts), "choice": "large", "precision": None}
     links = _pair_rows(pairs, target[kept], lefts, (False, False))
-    return {"links": links, "choice": "once", "precision": _stated(likely[kept])}
+    stated = _stated(likely[kept], judge(pairs, learned, often=2.0)[2][kept])
+    return {"links": links, "choice": "once", "precision": stated}
 
 
 def _both_repeat(pairs: Pairs, gaps: dict[str, Any], side: np.ndarray) -> bool:
@@ -170,9 +173,8 @@ def _repeats(pairs: Pairs, single: int, score, scaled, start, rounds, once: int)
     """
     plain = np.array(pairs.names) != "information"
     kept_start = np.where(plain, start, 0)
-    target, statistic, likely = chance.learn(
-        pairs, lambda p, s: chance.judge_repeated(p, s, single), scaled * plain, kept_start, rounds
-    )  # fmt: skip
+    judge = partial(chance.judge_repeated, single=single)
+    target, statistic, likely, learned = chance.learn(pairs, judge, scaled * plain, kept_start, rounds)
     kept = chance.cut(statistic, likely)
     if len(kept) < 10:
         return None
@@ -190,7 +192,9 @@ def _repeats(pairs: Pairs, single: int, score, scaled, start, rounds, once: int)
     if not len(repeated) or (partner[nearest[repeated]] == partner[repeated]).mean() <= TWINS:
         return None
     same_records = (often > 1).mean() > 0.5 and distinct <= 1.25 * once
-    return (target[kept], likely[kept]) if same_records or len(kept) > 5 * distinct else None
+    if not same_records and len(kept) <= 5 * distinct:
+        return None
+    return target[kept], likely[kept], judge(pairs, learned, often=2.0)[2][kept]
 
 
 def large_groups(pairs: Pairs, twice: int = 1, most: int = 6000, least: float = 0.35) -> np.ndarray | None:

@@ -13,7 +13,7 @@ from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.tables import RecordTable, read_records
 from lookalike.read import looks_like_paths, open_data, open_inputs
-from lookalike.read.columns import one_array
+from lookalike.read.columns import joined_columns, one_array
 from lookalike.types import Int64, to_numpy
 from lookalike.types import compute as pc
 
@@ -41,10 +41,9 @@ def read_labels(
     missing = [name for name in COLUMNS if present is not None and name not in present]
     if missing:
         shown = ", ".join(present or ()) or "none"
-        raise BadDataError(
-            f"--labels {source.name}: has no column '{missing[0]}'; its columns are {shown}, but it needs left, right "
-            "(ids of records) and match (1 or 0)"
-        )
+        needed = "it needs left, right (ids of records) and match (1 or 0)"
+        columns = joined_columns(present or ()) or f"its columns are {shown}, but {needed}"
+        raise BadDataError(f"--labels {source.name}: has no column '{missing[0]}'; {columns}")
     table = read_records(source, list(COLUMNS), ["weight"])
     place = f"--labels {source.name}"
     match = _read_matches(_texts(table, "match"), place)

@@ -16,8 +16,9 @@ from lookalike.linkage.fields.spec import RECORD
 from lookalike.linkage.memory import check_records
 from lookalike.linkage.settings import LinkSettings
 from lookalike.read import open_data
-from lookalike.read.columns import check_column, find_bad_utf8, join_column, one_array
+from lookalike.read.columns import check_column, check_header, find_bad_utf8, join_column, one_array
 from lookalike.read.jsonl import list_columns
+from lookalike.read.lines import LineSource
 from lookalike.read.slices import Slice
 from lookalike.read.tables import TableSource
 from lookalike.types import DEFAULT_ID, Source, Wanted, strings_to_arrow, to_arrow
@@ -141,6 +142,9 @@ def _columns_to_read(
     if settings.fields and RECORD not in names:
         return names, none, False
     present = [list_columns(source) for source in sources]
+    for source, some in zip(sources, present):
+        if isinstance(source, LineSource) and source.has_head:
+            check_header(source.name, some)
     whole = RECORD in names and not any(RECORD in some for some in present)
     if settings.fields and not whole:
         return names, none, False

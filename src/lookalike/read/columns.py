@@ -15,6 +15,8 @@ from lookalike.errors import BadDataError, WrongColumnError
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
+LONGEST_HEADER = 100
+"""The most characters of a header that a message shows."""
 ACCEPTED = "text, a list of strings or integers, or a vector (a list of numbers)"
 
 
@@ -63,10 +65,10 @@ def missing_column(
     >>> print(missing_column("text", "a.csv", ["id", "body"], "column"))
     a.csv: no column 'text'; its columns are 'id', 'body'; choose another with column=
     """
+    if joined := joined_columns(present):
+        return BadDataError(f"{file}: no column {name!r}; {joined}")
     names = ", ".join(map(repr, present[:50])) or "none"
     problem = f"{file}: no column {name!r}; its columns are {names}"
-    if asked := ask_separator(present):
-        return BadDataError(problem + asked)
     near = nearest_name(name, present)
     if option is not None:
         return WrongColumnError(problem, option, form.format(near) if near else "")
@@ -87,16 +89,45 @@ def nearest_name(name: str, present: Sequence[str]) -> str:
     return next((folded[near] for near in get_close_matches(name.casefold(), folded, 1)), "")
 
 
-def ask_separator(present: Sequence[str]) -> str:
-    """A question, if the only column of a table looks like several.
+def joined_columns(present: Sequence[str], marks: str = ";\t|,") -> str:
+    r"""What is wrong with a table whose only column looks like several, and what to do; empty if nothing is.
+
+    Parameters
+    ----------
+    present
+        The columns of the table.
+    marks
+        The characters that may separate columns.
 
     Examples
     --------
-    >>> ask_separator(["id;text"])
-    "; is it separated by ';'? Only commas (.csv) and tabs (.tsv) are supported"
+    >>> what, _, remedy = joined_columns(["id;text"]).partition(": ")
+    >>> print(what, remedy, sep="\n")
+    its header has one column, 'id;text', which looks like columns separated by ';'
+    write the file with commas (.csv) or tabs (.tsv)
+    >>> joined_columns(["id", "text;title"]), joined_columns(["text"])
+    ('', '')
     """
-    found = [mark for mark in (";", "\t", "|", ",") if len(present) == 1 and mark in present[0]]
-    return f"; is it separated by {found[0]!r}? Only commas (.csv) and tabs (.tsv) are supported" if found else ""
+    mark = next((mark for mark in marks if len(present) == 1 and mark in present[0]), None)
+    if mark is None:
+        return ""
+    remedies = {"\t": ("tabs", "rename the file to .tsv"), ",": ("commas", "rename the file to .csv")}
+    separator, remedy = remedies.get(mark, (repr(mark), "write the file with commas (.csv) or tabs (.tsv)"))
+    header = present[0] if len(present[0]) <= LONGEST_HEADER else f"{present[0][:LONGEST_HEADER]}..."
+    return f"its header has one column, {header!r}, which looks like columns separated by {separator}: {remedy}"
+
+
+def check_header(file: str, present: Sequence[str]) -> None:
+    """Refuse a file whose only column looks like several: if all columns are used, nobody would notice.
+
+    A comma is not enough: in a CSV file, it can only be part of a name.
+
+    Examples
+    --------
+    >>> check_header("a.csv", ["id", "text"])
+    """
+    if joined := joined_columns(present, ";\t|"):
+        raise BadDataError(f"{file}: {joined}")
 
 
 def check_column(name: str, file: str, present: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """Recognise the kind of a field from its values; the name of the column is a hint if the values are ambiguous.
 
-Knows patterns and shares, but not how values are normalised or compared.
+Each kind has one rule, which scores how well it fits; the best score wins. Knows patterns and shares, but not how
+values are normalised or compared.
 """
 
 from __future__ import annotations
@@ -23,56 +24,75 @@ SAMPLE = 20_000
 """Distinct values examined."""
 MOST = 0.8
 """The share of values that must fit a pattern; the others are treated as typing errors."""
-
+NEARLY = 0.9
+"""The share of values, or of records, if nearly all must have a property that others have by chance."""
 MISSED = 3.0
 """Standard errors by which values that occur more than twice must be fewer than expected."""
-NEARLY = 0.9
-"""The share of records whose name must be (nearly) their own, so that it can be compared by its letters alone."""
 
 HINTS = {
     "phone": "phone telephone tel telefon mobile cell cellphone fax handy",
     "number": "price amount cost value total sum salary income weight height length width age count quantity rate "
     "balance score percent",
     "address": "address addr street strasse addresse adresse",
-    "code": "id code zip zipcode postcode plz postal number no nr num ssn isbn key sku ref",
+    "code": "id code zip zipcode postcode plz postal ssn isbn key sku ref",
     "place": "city town village suburb locality municipality district neighborhood neighbourhood borough county state "
     "province region country place birthplace ort stadt",
     "date": "date dob born birth birthday birthdate year day created",
     "text": "title description product item article book paper song album film movie tracks authors venue",
 }
 """Words in column names that suggest a kind."""
-NO_PHONES = frozenset(HINTS["code"].split()) - {"number", "no", "nr", "num"}
-"""Words in column names that phone numbers do not have."""
 LABELS = frozenset(
     word
     for listed in (*(HINTS[kind].split() for kind in ("phone", "address", "code")), *STREET_WORDS.items())
     for word in listed
-    if len(word) > 2 or word in ("no", "nr", "id", "st", "rd")
-)
+    if len(word) > 2 or word in ("id", "st", "rd")
+) | {"number", "num", "no", "nr"}
 """Words next to a number that are not its unit."""
 
-_EMAIL = r"^[^@\s]+@[^@\s]+$"
-_PHONE = r"^(?:\+\s*)?[\d\s()./-]{6,24}(?:\s*(?:x|ext\.?)\s*\d+)?$"
-_PHONE_MARKS = r"^\+|^\(|\d[-. )/]+\d"
-_DECIMAL = r"^[-+]?(?:0|[1-9]\d*)\.\d+$"
-"""A number with a point, such as a latitude; 7 digits of a phone number can look the same."""
-_LOCAL_PHONE = r"^\d{3}\.\d{4}$"
-_DIGITS = r"^\d+(?:\.0+)?$"
-_NUMBER = r"^\(?[-+]?\s?[$€£¥]?\s?[-+]?\d[\d,.']*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?$|^\d{1,3}(?::[0-5]\d){1,2}$"
-"""Also 3:45, a duration."""
-_FRACTION = r"[.,]\d{1,2}\)?\s?[%$€£¥]?$|\d\.\d*[1-9]|[$€£¥%:]|^-"
-_PAGE = r"(?i)^[a-z]+://\S*\d\S*$"
-_CODE = r"^[\pL\d][\pL\d/#._-]*(?: [\pL\d]{1,4})?$"
-_WORDS = r"^[\pL\pM][\pL\pM'’`.-]*(?:[ ,]+[\pL\pM][\pL\pM'’`.-]*){0,3}$"
-_LONG_RUN = rf"{UNSPACED}{{7}}"
-"""More Chinese or Japanese characters than a name has."""
-_NUMBER_AND_WORDS = r"\d.*[\pL]{2}.*|[\pL]{2}.*\d"
-_HOUSE_NUMBER = r"^\D{0,8}\d+ ?[\pL]?[\s,]+(?:[^\d\s]+[\s,]*){1,8}|[\pL.]{2,}[\s,]+\d+ ?[\pL]?$"
-_STREET = r"(?i)\b(?:" + "|".join(sorted({*STREET_WORDS} - {"north", "south", "east", "west", "floor"})) + r")\b"
+# The score of a kind that most values fit. Only the order matters: in steps of at least 0.05, each score is above those
+# of the kinds that the same values could also be, and above or below what they are with a hint.
+CERTAIN = 1.0  # emails and dates: no other kind is written like this
+MARKED = 0.75  # numbers with a unit, phone numbers with separators; below codes with a hint
+SPECIFIC = 0.65  # fractions, years, very short and very few values; below codes, amounts and phone numbers with a hint
+COMPACT = 0.55  # codes: whole numbers, or single words with digits; above texts with a hint
+AMBIGUOUS = 0.4  # names, house numbers, whole numbers as amounts or phone numbers; below texts with a hint
+FALLBACK = 0.2  # texts, whatever the values are
+CALLED = 0.15  # places, and addresses without numbers: words like others, but with a hint, above names
+HINT = 0.3  # what a word in the column's name adds
 
-
+_STREETS = "|".join(sorted({*STREET_WORDS} - {"north", "south", "east", "west", "floor"}))
+PATTERNS = {
+    "email": r"^[^@\s]+@[^@\s]+$",
+    "year": r"^(?:18[5-9]\d|19\d\d|20\d\d)$",
+    "phone": r"^(?:\+\s*)?[\d\s()./-]{6,24}(?:\s*(?:x|ext\.?)\s*\d+)?$",
+    "7 to 15 digits": r"^(?:\D*\d){7,15}\D*$",
+    # Not one point, as in a latitude, unless it is where phone numbers have it: 555.0123, 0172.1234567.
+    "phone mark": r"^[+(]|[\d.][-)/ ]|\.\d+\.|^\d{3}\.\d{4}$|^0\d+\.",
+    # Also 3:45, a duration.
+    "number": r"^\(?[-+]?\s?[$€£¥]?\s?[-+]?\d[\d,.']*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?$|^\d{1,3}(?::[0-5]\d){1,2}$",
+    "quantity": r",\d{1,2}\)?\s?[%$€£¥]?$|\.\d*[1-9]|[$€£¥%:]|^-",
+    "short": r"^.{1,3}$",
+    # Also addresses of pages.
+    "compact": r"^[\pL\d][\pL\d/#._-]*(?: [\pL\d]{1,4})?$|^[A-Za-z]+://\S*$",
+    "words": r"[\pL]{2}",
+    "words and numbers": r"\d.*[\pL]{2}.*|[\pL]{2}.*\d",
+    "house number": r"^\D{0,8}\d+ ?[\pL]?[\s,]+(?:[^\d\s]+[\s,]*){1,8}|[\pL.]{2,}[\s,]+\d+ ?[\pL]?$",
+    "street": rf"(?i)\b(?:{_STREETS})\b",
+    "few words": r"^[\pL\pM][\pL\pM'’`.-]*(?:[ ,]+[\pL\pM][\pL\pM'’`.-]*){0,3}$",
+    # Several lines, or more characters than a name has: of Chinese and Japanese, seven.
+    "long": rf"\n|.{{41}}|{UNSPACED}{{7}}",
+}
+"""What values can look like; the share of the values that do is a fact."""
 _PHRASE = r"\S\s+\S|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 """Two words, or a script that does not separate words."""
+
+
+class Score(NamedTuple):
+    """How well a kind fits, from 0 to 1, and why."""
+
+    value: float = 0.0
+    kind: str = ""
+    why: str = ""
 
 
 def has_phrases(values: pa.Array) -> bool:
@@ -136,27 +156,6 @@ def _share(values: pa.Array, pattern: str) -> float:
     return float(pc.mean(pc.match_substring_regex(values, pattern_for(values, pattern))).as_py() or 0.0)
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%} of the values"
-
-
-def _words_of(name: str) -> set[str]:
-    """The words of a column's name.
-
-    Examples
-    --------
-    >>> sorted(_words_of("homeTown_2"))
-    ['home', 'town']
-    """
-    return set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
-
-
-def _hints(words: set[str]) -> set[str]:
-    """The kinds that the words of a column's name suggest; `no phone` if they speak against one."""
-    found = {kind for kind, listed in HINTS.items() if words & set(listed.split())}
-    return found | {"no phone"} if words & NO_PHONES and "phone" not in found else found
-
-
 class ValueSample(NamedTuple):
     """Some of a column's distinct values as texts, and its numbers of rows and distinct values (without nulls)."""
 
@@ -206,92 +205,133 @@ def _draw(values: pa.Array, most: int) -> pa.Array:
     return pc.take(values, to_arrow(np.sort(drawn)))
 
 
-def _as_dates(values: pa.Array, hints: set[str]) -> str:
-    """The reason why these are dates; "" if they are not."""
-    lower = pc.utf8_lower(values)
+class Facts:
+    """What is known of a column: hints in its name, and shares of its values, each measured when a rule first needs it.
+
+    Examples
+    --------
+    >>> facts = Facts("phone number", take_sample(pa.array(["555-0123", "555-0199", "ask"], pa.large_string()), 3))
+    >>> round(facts.share("phone"), 2), facts.hint("phone"), facts.hint("code")
+    (0.67, 0.3, 0.0)
+    """
+
+    def __init__(self, name: str, sample: ValueSample) -> None:
+        self.sample, self.values = sample, sample.values
+        words = {*re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())}  # also of homeTown_2
+        self.hints = {kind for kind, listed in HINTS.items() if words & set(listed.split())}
+        self._shares: dict[str, float] = {}
+
+    def share(self, pattern: str) -> float:
+        """The share of the values that look like this."""
+        if pattern not in self._shares:
+            self._shares[pattern] = _share(self.values, PATTERNS[pattern])
+        return self._shares[pattern]
+
+    def hint(self, kind: str) -> float:
+        """What the name of the column adds to the score of a kind."""
+        return HINT if kind in self.hints else 0.0
+
+    def score(self, kind: str, worth: float, share: float, why: str, least: float = MOST, named: bool = False) -> Score:
+        """The score of a kind that this share of the values fits; with fewer than `least`, its name does not count."""
+        if share < least:
+            return Score()
+        called = ", as the column's name suggests" if named and kind in self.hints else ""
+        return Score(min(1.0, worth + self.hint(kind)), kind, f"{share:.0%} of the values {why}{called}")
+
+
+def _email(facts: Facts) -> Score:
+    return facts.score("email", CERTAIN, facts.share("email"), "have an @ between two words")
+
+
+def _date(facts: Facts) -> Score:
+    lower = pc.utf8_lower(facts.values)
     if _share(lower, WRITTEN) < MOST:
-        return ""
+        return Score()
     order = find_order(lower)
-    known = f"in the order {ORDERS[order]}" if order else "(unclear whether day or month comes first)"
+    dates = f"are dates {f'in the order {ORDERS[order]}' if order else '(unclear whether day or month comes first)'}"
     iso = pc.fill_null(iso_dates(lower, order or "dmy"), "")
     share = _share(iso, REAL)
+    if share < MOST:  # years without their century, such as 0056: with separators, these are still no phone numbers
+        dates += f", only {share:.0%} of them in the years 1500 to 2099"
+        share = _share(pc.if_else(pc.match_substring_regex(lower, r"^\d+$"), "", iso), DATE)
     if share >= MOST:
-        return f"{_percent(share)} are dates {known}"
-    # Years that have lost their century, such as 0056: with separators, these are still no phone numbers.
-    odd = _share(pc.if_else(pc.match_substring_regex(lower, r"^\d+$"), "", iso), DATE)
-    if odd >= MOST:
-        return f"{_percent(odd)} are dates {known}, only {share:.0%} of them in the years 1500 to 2099"
-    years = _share(values, r"^(?:18[5-9]\d|19\d\d|20\d\d)$")
-    if years >= 0.98 and ("date" in hints or "code" not in hints):
-        return f"{_percent(years)} are years"
-    return ""
+        return facts.score("date", CERTAIN, share, dates)
+    return facts.score("date", SPECIFIC, facts.share("year"), "are years", NEARLY)
 
 
-def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
-    """Recognise phones, numbers and numeric codes."""
-    share = _share(values, _PHONE)
-    decimal = "phone" not in hints and _share(values, _DECIMAL) >= MOST and _share(values, _LOCAL_PHONE) < MOST
-    if share >= MOST and not decimal:
-        digits = _share(pc.replace_substring_regex(values, r"\D", ""), r"^\d{7,15}$")
-        marked = _share(values, _PHONE_MARKS) >= 0.5 and not are_ranges(values, MOST)
-        if digits >= MOST and ("phone" in hints or (marked and "no phone" not in hints)):
-            return "phone", f"{_percent(digits)} are 7 to 15 digits" + ", as the column's name suggests" * (
-                "phone" in hints
-            )
-    share = _share(values, _NUMBER)
-    if share >= MOST:
-        fractions = _share(values, _FRACTION)
-        if fractions >= 0.2 and _share(values, _DIGITS) < MOST:
-            return (
-                "number",
-                f"{_percent(share)} are numbers, {fractions:.0%} with a fraction, a sign, a currency or a colon",
-            )
-        if "number" in hints and "code" not in hints:
-            return "number", f"{_percent(share)} are numbers, as the column's name suggests"
-        return "code", f"{_percent(share)} are whole numbers, which are compared digit by digit"
-    return _as_measures(values, hints)
+def _phone(facts: Facts) -> Score:
+    digits = facts.share("7 to 15 digits") if facts.share("phone") >= MOST else 0.0
+    marked = 0.0 if digits < MOST or are_ranges(facts.values, MOST) else facts.share("phone mark")
+    return facts.score("phone", AMBIGUOUS + (MARKED - AMBIGUOUS) * marked, digits, "are 7 to 15 digits", named=True)
 
 
-def _as_measures(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
-    """Recognise numbers with a unit or a currency."""
-    named = "number" in hints and "code" not in hints
-    if hints and not named:
-        return None
-    units, share = find_units(values, MOST, LABELS, named)
-    return ("number", f"{_percent(share)} are numbers, with the unit {' or '.join(units)}") if units else None
+def _number(facts: Facts) -> Score:
+    numbers, named = facts.share("number"), "number" in facts.hints
+    if numbers >= MOST and facts.share("quantity") >= 1 - MOST:
+        why = f"are numbers, {facts.share('quantity'):.0%} with a fraction, a sign, a currency or a colon"
+        return facts.score("number", SPECIFIC, numbers, why)
+    if numbers >= MOST:
+        return facts.score("number", AMBIGUOUS, numbers, "are numbers", named=True)
+    if facts.hints and not named:
+        return Score()  # a word next to a number need not be a unit: Part 1, in a column of titles
+    units, share = find_units(facts.values, MOST, LABELS, named)
+    return facts.score("number", MARKED, share if units else 0.0, f"are numbers, with the unit {' or '.join(units)}")
 
 
-def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
-    """Recognise codes with letters, addresses, names and texts."""
-    values = sample.values
-    short = _share(values, r"^.{1,3}$")
-    if short >= 0.9:
-        return "code", f"{_percent(short)} have at most three characters"
-    if has_few_values(sample):
-        few = "is only 1 distinct value" if sample.distinct == 1 else f"are only {sample.distinct} distinct values"
-        return "code", f"there {few}"
-    pages = _share(values, _PAGE)
-    if pages >= MOST:
-        return "code", f"{_percent(pages)} are addresses of pages with numbers"
-    single = pc.filter(values, pc.match_substring_regex(values, pattern_for(values, _CODE)))
-    codes = _share(_without_common_words(single), r"\d") * len(single) / len(values)
-    if codes >= MOST and "address" not in hints:
-        return "code", f"{_percent(codes)} are single words with digits"
-    mixed = _share(values, _NUMBER_AND_WORDS)
-    worded = _share(values, r"[\pL]{2}")
-    if "address" in hints and worded >= 0.5:
-        return "address", f"{_percent(worded)} have words, {mixed:.0%} also numbers, as the column's name suggests"
-    if mixed >= MOST and "text" not in hints and _looks_like_addresses(values):
-        return "address", f"{_percent(mixed)} are words with a house number"
-    names = _share(values, _WORDS) - _share(values, _LONG_RUN)
-    if names >= MOST and "text" not in hints and _share(values, r"^.{1,40}$") >= 0.95:
-        letters = f"{_percent(names)} are one to four words of letters"
-        if "place" in hints:
-            return "place", f"{letters}, as the column's name suggests"
-        return "person", f"{letters}, like names of people, places or companies"
-    counts = pc.count_substring_regex(space_characters(values), pattern_for(values, r"[\pL\d]+"))
-    words = float(pc.mean(counts).as_py())
-    return "text", f"its values fit no other kind; they have {words:.1f} words on average"
+def _code(facts: Facts) -> Score:
+    if facts.share("number") >= MOST:
+        return facts.score("code", COMPACT, facts.share("number"), "are numbers, which are compared digit by digit")
+    if facts.share("short") >= NEARLY:
+        return facts.score("code", SPECIFIC, facts.share("short"), "have at most three characters")
+    if has_few_values(facts.sample):
+        distinct = facts.sample.distinct
+        few = "is only 1 distinct value" if distinct == 1 else f"are only {distinct} distinct values"
+        return Score(SPECIFIC + facts.hint("code"), "code", f"there {few}")
+    compact = pc.match_substring_regex(facts.values, pattern_for(facts.values, PATTERNS["compact"]))
+    single = pc.filter(facts.values, compact)
+    digits = _share(_without_common_words(single), r"\d") if len(single) >= MOST * len(facts.values) else 0.0
+    return facts.score("code", COMPACT, digits * len(single) / len(facts.values), "are single words with digits")
+
+
+def _address(facts: Facts) -> Score:
+    """Numbers that are where house numbers would be, or words for streets; in product names they can be anywhere."""
+    mixed, words = facts.share("words and numbers"), facts.share("words")
+    if mixed >= MOST and (facts.share("house number") >= MOST or facts.share("street") >= MOST / 2):
+        return facts.score("address", AMBIGUOUS, mixed, "are words with a house number", named=True)
+    return facts.score("address", CALLED, words, f"have words, {mixed:.0%} also numbers", 0.5, named=True)
+
+
+def _names(facts: Facts) -> float:
+    """The share of values that are a few words of letters; 0 if more than one in twenty is longer than a name."""
+    words = facts.share("few words")
+    return words if words >= MOST and facts.share("long") <= 0.05 else 0.0
+
+
+def _place(facts: Facts) -> Score:
+    return facts.score("place", CALLED, _names(facts), "are one to four words of letters", named=True)
+
+
+def _person(facts: Facts) -> Score:
+    why = "are one to four words of letters, like names of people, places or companies"
+    return facts.score("person", AMBIGUOUS, _names(facts), why)
+
+
+def _text(facts: Facts) -> Score:
+    return Score(FALLBACK + facts.hint("text"), "text", "its values fit no other kind")
+
+
+RULES = {
+    _email: CERTAIN,
+    _date: CERTAIN,
+    _phone: MARKED,
+    _number: MARKED,
+    _code: SPECIFIC,
+    _address: AMBIGUOUS,
+    _person: AMBIGUOUS,
+    _text: FALLBACK,
+    _place: CALLED,
+}
+"""The rules, and the most that each can score without a hint."""
 
 
 def has_few_values(sample: ValueSample) -> bool:
@@ -312,17 +352,6 @@ def _without_common_words(values: pa.Array) -> pa.Array:
     common = pc.filter(counts.field("values"), pc.greater(counts.field("counts"), len(values) / 2))
     listed = "|".join(re.escape(one) for one in common.to_pylist() if one)
     return pc.replace_substring_regex(values, rf"\b(?:{listed})\b", "") if listed else values
-
-
-def _looks_like_addresses(values: pa.Array) -> bool:
-    """Whether the numbers in most values are where house numbers would be; in product names they can be anywhere.
-
-    Examples
-    --------
-    >>> [_looks_like_addresses(pa.array(one)) for one in (["12 Main St", "Am Markt 7"], ["lamp a60 9w e27"])]
-    [True, False]
-    """
-    return _share(values, _HOUSE_NUMBER) >= MOST or _share(values, _STREET) >= MOST / 2
 
 
 def recognise(name: str, values: pa.Array | pa.ChunkedArray) -> tuple[str, str]:
@@ -349,13 +378,15 @@ def recognise_sample(name: str, sample: ValueSample) -> tuple[str, str]:
     >>> recognise_sample("contact", take_sample(pa.array(["ann@a.com"], pa.large_string()), 1))[0]
     'email'
     """
-    values, hints = sample.values, _hints(_words_of(name))
+    values = sample.values
     if not len(values):
         return "text", "it has no values"
-    mails = _share(values, _EMAIL)
-    if mails >= MOST:
-        return "email", f"{_percent(mails)} have an @ between two words"
-    dates = _as_dates(values, hints)
-    if dates:
-        return "date", dates
-    return _as_digits(values, hints) or _as_words(sample, hints)
+    facts, best = Facts(name, sample), Score()
+    for rule, most in RULES.items():
+        if best.value >= min(CERTAIN, most + (HINT if facts.hints else 0.0)):
+            break  # neither this rule nor a later one can exceed it
+        best = max(best, rule(facts), key=lambda score: score.value)
+    if best.kind == "text":
+        counts = pc.count_substring_regex(space_characters(values), pattern_for(values, r"[\pL\d]+"))
+        return "text", f"{best.why}; they have {pc.mean(counts).as_py():.1f} words on average"
+    return best.kind, best.why
