@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -21,6 +22,7 @@ from lookalike.server.answers.space import Holding, Space
 from lookalike.server.answers.spool import Spool
 from lookalike.server.bodies import LineSplitter, parsed_bytes
 from lookalike.server.problems import Problem
+from lookalike.server.protocol import Protocol
 from serving import Serving, make_index
 
 LINES = "application/x-ndjson"
@@ -228,6 +230,23 @@ def test_idle_connections_make_room_for_others(same):
 
 
 # The parts
+
+
+def test_of_connections_idle_since_the_same_tick_the_oldest_makes_room():
+    ended = []
+
+    class Idle(Protocol):
+        def __init__(self, number):
+            self._number, self.transport = number, SimpleNamespace(is_closing=lambda: False)
+            self.timeout_keep_alive_task = SimpleNamespace(when=lambda: 5.0)
+
+        def timeout_keep_alive_handler(self):
+            ended.append(self._number)
+
+    newest = Idle(9)
+    newest.connections = {Idle(number) for number in (3, 1, 2)}
+    assert newest._end_idle()
+    assert ended == [1]
 
 
 def test_what_a_request_holds_is_given_back():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import uuid
 from typing import Any
 
@@ -20,6 +21,9 @@ class HeadTooLargeError(Exception):
     """The request line and headers are longer than allowed."""
 
 
+_numbers = itertools.count()
+
+
 class Protocol(HttpToolsProtocol):
     """The protocol, with limits on the size of the head of a request and on the time in which it must arrive."""
 
@@ -33,7 +37,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock, or refuse one connection too many."""
-        self._leaving = Leaving()
+        self._leaving, self._number = Leaving(), next(_numbers)
         full = len(self.connections) >= self.most_connections and not self._end_idle()
         super().connection_made(transport)
         if full:
@@ -44,14 +48,15 @@ class Protocol(HttpToolsProtocol):
 
     def _end_idle(self) -> bool:
         """Close the connection that has waited longest for its next request; return whether there is one."""
-        others = [other for other in self.connections if isinstance(other, Protocol)]
-        idle = {
-            other.timeout_keep_alive_task.when(): other
-            for other in others
-            if other.timeout_keep_alive_task is not None and not other.transport.is_closing()
-        }
+        idle = [
+            (other.timeout_keep_alive_task.when(), other._number, other)  # the clock of the loop has ticks of 1 ms
+            for other in self.connections
+            if isinstance(other, Protocol)
+            and other.timeout_keep_alive_task is not None
+            and not other.transport.is_closing()
+        ]
         if idle:
-            idle[min(idle)].timeout_keep_alive_handler()
+            min(idle)[-1].timeout_keep_alive_handler()
         return bool(idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
