@@ -164,6 +164,7 @@ def test_names_that_are_exchanged_keep_their_level():
         later = la.link(new, against=old, threads=1)
         assert scored(later.links) == links_in_full(old, first + new)
         assert later.run["weights"] == old.run["weights"]
+        assert any(row["level"].startswith("exchanged") for row in old.run["weights"]) == (first is not table)
         gone = la.link(against=later, without=[row["id"] for row in new], threads=1)
         assert gone.run["weights"] == old.run["weights"]
 

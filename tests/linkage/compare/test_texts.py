@@ -158,6 +158,7 @@ def test_a_sample_of_all_records_finds_the_partners_of_all():
     words = ["".join(draw.choice(list("abcdefgh"), 4)) for _ in range(40)]
     texts = [" ".join(draw.choice(words, 4)) for _ in range(120)]
     whole, sample = (chance_pairs(Texts([column(texts)]), 70, 120, large=large) for large in (1_000, 10))
+    assert len(whole.left) > 100
     assert sample.sampled.all()
     assert sample.searched.all()
     assert set(zip(sample.left.tolist(), sample.right.tolist())) >= set(zip(whole.left.tolist(), whole.right.tolist()))

@@ -120,9 +120,9 @@ def test_a_large_group_takes_seconds_not_minutes():
     chain = np.arange(3999)
     left, right = (chain + 1) // 2, 2000 + chain // 2
     worth = np.where(chain % 2, 1.5, 1.0) + chain % 7 / 100
-    begun = time.perf_counter()
+    begun = time.process_time()
     found = one_to_one(left, right, worth)
-    assert time.perf_counter() - begun < 10  # 0.02 s; a dense method in cubic time took 9 s
+    assert time.process_time() - begun < 2  # 0.02 s; a dense method in cubic time took 9 s
     # Along a chain the best choice of pairs that are not neighbours is known by going from pair to pair.
     before, total = 0.0, 0.0
     for one in worth.tolist():

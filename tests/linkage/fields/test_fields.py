@@ -444,6 +444,8 @@ def test_any_value_has_a_normal_form(kind, data):
     assert len(normal) == len(values)
     assert all(value is None or (value and value == value.strip(" ")) for value in normal)
     assert all(value is None for value, raw in zip(normal, values) if raw is None or not raw.strip())
+    if kind not in ("date", "number"):  # tables may write these in different ways
+        assert one_column(kind, values[:1], values[1:])[0] == normal
     # In normal form, by the same reading, nothing changes any more (codes and phones can lose more digits).
     if kind in ("person", "text", "address"):
         assert one_column(kind, normal)[0] == normal

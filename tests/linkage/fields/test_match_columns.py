@@ -77,6 +77,8 @@ def test_whole_records_as_text_and_records_that_arrive_later(products):
     assert judge_products(found.links, left, right.slice(0, 250))[0] > 0.7
     later = la.link(right.slice(250), against=found, into="right", threads=1)
     assert judge_products(later.links, left, right)[0] > 0.7
+    new = set(right["id"].to_pylist()[250:])
+    assert sum(row["left"][1:] == row["right"][1:] for row in later.links.to_pylist() if row["right"] in new) > 15
 
 
 def test_files_and_the_words_that_made_a_link(products, tmp_path):
